@@ -1,0 +1,39 @@
+.PHONY: demo test format bench table2 test-oldest clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+# A stamp per set of requirements: installed once, again when the project file changes.
+$(VENV)/.%: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	touch $@
+
+demo: $(VENV)/.demo  ## Train on scenes of digits and compare models under every criterion.
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.test  ## Lint, types, tests.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+format: $(VENV)/.test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.demo  ## Ratios against the authors' procedure; needs CLEMS_DATA; about half an hour.
+	$(BIN)/python -m benchmarks.solver
+
+table2: $(VENV)/.demo  ## The CLEMS cells of the paper's Table 2; needs CLEMS_DATA; about half an hour.
+	$(BIN)/python -m benchmarks.table2
+
+test-oldest:  ## The suite on the oldest versions that pyproject.toml admits.
+	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' \
+	  numpy==2.0.* scipy==1.13.* scikit-learn==1.6.* pandas==2.2.*
+	.venv-oldest/bin/python -m pytest
+
+clean:
+	rm -rf $(VENV) .venv-oldest build dist

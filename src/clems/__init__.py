@@ -1,0 +1,25 @@
+"""Cost-sensitive multi-label classification."""
+
+from clems.candidates import CandidateSet
+from clems.costs import COSTS, Cost, f_beta, get_cost, weighted_hamming
+from clems.criteria import CRITERIA, Criterion, get_criterion
+from clems.learners import CLEMS, LEARNERS
+from clems.smacof import Embedding, mirrored_smacof
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CLEMS",
+    "COSTS",
+    "CRITERIA",
+    "LEARNERS",
+    "CandidateSet",
+    "Cost",
+    "Criterion",
+    "Embedding",
+    "f_beta",
+    "get_cost",
+    "get_criterion",
+    "mirrored_smacof",
+    "weighted_hamming",
+]

@@ -1,0 +1,168 @@
+"""How predictions differ from truths, as counts: row-wise, pair-wise and label-wise, of dense and sparse labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy import sparse
+
+Floats = NDArray[np.float64]  # float32 too, which is typed alike
+Labels = Any  # a label matrix: ndarray of uint8, or scipy.sparse.csr_array of uint8
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Sizes from which every count of a truth and a prediction follows.
+
+    Attributes
+    ----------
+    tp : ndarray
+        True positives: labels that are in both.
+    truth, predicted : ndarray
+        Number of labels in the truth and in the prediction; they broadcast against `tp`.
+    total : float
+        How many labels there are (label-wise: how many rows).
+    """
+
+    tp: Floats
+    truth: Floats
+    predicted: Floats
+    total: float
+
+    @property
+    def fn(self) -> Floats:
+        """False negatives: labels of the truth that were not predicted."""
+        return self.truth - self.tp
+
+    @property
+    def fp(self) -> Floats:
+        """False positives: labels predicted that are not in the truth."""
+        return self.predicted - self.tp
+
+    @property
+    def tn(self) -> Floats:
+        """True negatives: labels that are in neither."""
+        return self.total - self.union
+
+    @property
+    def union(self) -> Floats:
+        """Labels in the truth, the prediction or both."""
+        return self.truth + self.predicted - self.tp
+
+    @property
+    def wrong(self) -> Floats:
+        """Labels in the truth or the prediction but not in both: false negatives and false positives."""
+        return self.truth + self.predicted - 2 * self.tp
+
+
+def as_labels(Y: Any, name: str = "Y") -> Labels:
+    """Check a label matrix and return it as an array or CSR array of zeros and ones.
+
+    Parameters
+    ----------
+    Y : array-like, DataFrame or sparse matrix of shape (n, K)
+        Zeros and ones, of any number type.
+    name : str, default="Y"
+        What to call it in an error.
+    """
+    if sparse.issparse(Y):
+        matrix = sparse.csr_array(Y)
+        if matrix.ndim != 2:
+            raise ValueError(_not_two_dimensional(name, matrix.shape))
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        bad = _first_that_is_not_binary(matrix.data)
+        if bad is not None:
+            column = int(matrix.indices[bad])
+            row = int(np.searchsorted(matrix.indptr, bad, side="right")) - 1
+            raise ValueError(_not_binary(name, matrix.data[bad], row, column))
+        matrix = matrix.astype(np.uint8)
+        matrix.eliminate_zeros()
+        return matrix
+    array = np.asarray(Y)
+    if array.ndim != 2:
+        raise ValueError(_not_two_dimensional(name, array.shape))
+    if array.dtype.kind == "O":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"{name} holds values that are not numbers; labels must be 0 or 1.") from None
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} holds values of type {array.dtype}; labels must be 0 or 1.")
+    bad = _first_that_is_not_binary(array.ravel())
+    if bad is not None:
+        row, column = divmod(bad, array.shape[1])
+        raise ValueError(_not_binary(name, array[row, column], row, column))
+    return array.astype(np.uint8, copy=False)
+
+
+def _first_that_is_not_binary(values: NDArray[Any]) -> int | None:
+    if values.dtype == np.bool_:
+        return None
+    wrong = (values != 0) & (values != 1)
+    return int(wrong.argmax()) if wrong.any() else None
+
+
+def _not_two_dimensional(name: str, shape: tuple[int, ...]) -> str:
+    return (
+        f"{name} must be two-dimensional, one row per example and one column of zeros and ones per label; its shape "
+        f"is {shape}. A single label is a matrix with one column: reshape your data with {name}.reshape(-1, 1)."
+    )
+
+
+def _not_binary(name: str, value: Any, row: int, column: int) -> str:
+    return f"{name} has the value {value} in row {row}, column {column}; labels must be 0 or 1."
+
+
+def as_label_pair(Y: Any, P: Any, *, rowwise: bool) -> tuple[Labels, Labels]:
+    """Check a matrix of truths and one of predictions that are to be compared; both sparse or both dense."""
+    truth, prediction = as_labels(Y, "the truth"), as_labels(P, "the prediction")
+    if truth.shape[1] != prediction.shape[1] or (rowwise and truth.shape != prediction.shape):
+        kind = "the same shape" if rowwise else "the same number of labels"
+        raise ValueError(f"The truth and the prediction must have {kind}; got {truth.shape} and {prediction.shape}.")
+    if sparse.issparse(truth) != sparse.issparse(prediction):
+        truth, prediction = sparse.csr_array(truth), sparse.csr_array(prediction)
+    return truth, prediction
+
+
+def rowwise(Y: Labels, P: Labels) -> Counts:
+    """Count for each row of Y and the same row of P: arrays of shape (n,)."""
+    return _along(Y, P, axis=1)
+
+
+def labelwise(Y: Labels, P: Labels, weight: ArrayLike | None = None) -> Counts:
+    """Count for each label over all rows, each row with its weight: arrays of shape (K,)."""
+    if weight is None:
+        return _along(Y, P, axis=0)
+    rows = np.asarray(weight, np.float64)
+    return Counts(rows @ (Y * P), rows @ Y, rows @ P, float(rows.sum()))
+
+
+def _along(Y: Labels, P: Labels, axis: int) -> Counts:
+    tp, truth, predicted = ((Z != 0).sum(axis=axis).astype(np.float64) for Z in (Y * P, Y, P))
+    return Counts(tp, truth, predicted, float(Y.shape[axis]))
+
+
+def pairwise_with(P: Labels, dtype: DTypeLike = np.float64) -> Callable[[Labels], Counts]:
+    """Counter of rows of truths against every row of P: arrays of shape (n, len(P)) from one matrix product."""
+    predicted = P.sum(axis=1, dtype=dtype)
+    # Single precision counts exactly up to 2^24 labels.
+    columns = P.T.astype(np.float32) if sparse.issparse(P) else np.ascontiguousarray(P.T, np.float32)
+
+    def count(Y: Labels) -> Counts:
+        product = Y.astype(np.float32) @ columns
+        tp = (product.toarray() if sparse.issparse(product) else product).astype(dtype, copy=False)
+        return Counts(tp, Y.sum(axis=1, dtype=dtype)[:, None], predicted, float(P.shape[1]))
+
+    return count
+
+
+def row_blocks(rows: int, width: int, entries: int = 1 << 20) -> Iterator[slice]:
+    """Cut rows into blocks of about so many entries, so that memory does not grow with their number."""
+    step = max(1, entries // max(1, width))
+    return (slice(first, min(first + step, rows)) for first in range(0, rows, step))

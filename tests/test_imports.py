@@ -1,0 +1,57 @@
+"""Imports point one way: a module may use only modules of earlier layers."""
+
+import ast
+from pathlib import Path
+
+import clems
+
+LAYERS = [
+    ["clems.counts"],
+    ["clems.costs"],
+    ["clems.criteria"],
+    ["clems.candidates", "clems.smacof", "clems.forest", "clems.decoding", "clems.validation"],
+    ["clems.embedding"],
+    ["clems.learners.*"],
+    ["clems.learners"],
+    ["clems"],
+]
+DATASETS = [["clems.datasets.*"], ["clems.datasets"]]  # beside the layers: they use none of them
+
+ROOT = Path(clems.__file__).parent
+
+
+def _name(path: Path) -> str:
+    return ".".join(["clems", *path.relative_to(ROOT).with_suffix("").parts]).removesuffix(".__init__")
+
+
+MODULES = {_name(path): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+def _layer(module: str, layers: list[list[str]]) -> int | None:
+    family = module.rpartition(".")[0] + ".*"
+    places = {name: place for place, names in enumerate(layers) for name in names}
+    return places.get(module, places.get(family))
+
+
+def _imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import"
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                found.add(whole if whole in MODULES else str(node.module))
+    return {name for name in found if name.split(".")[0] == "clems"}
+
+
+def test_imports_point_one_way():
+    for module, path in MODULES.items():
+        layers = DATASETS if module.startswith("clems.datasets") else LAYERS
+        own = _layer(module, layers)
+        assert own is not None, f"{module} has no layer"
+        for imported in _imports(path):
+            other = _layer(imported, layers)
+            assert other is not None, f"{module} may not import {imported}"
+            assert other < own, f"{module} imports {imported}, which is not in an earlier layer"

@@ -1,0 +1,152 @@
+"""The solver against the dense procedure it replaces, and its laws."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
+
+from benchmarks.authors import guttman, mirrored_matrices
+from clems import COSTS, mirrored_smacof
+from clems.decoding import nearest
+from clems.smacof import Majoriser, label_start
+
+
+def problem(seed, rows=7, columns=None, size=3):
+    rng = np.random.default_rng(seed)
+    columns = rows if columns is None else columns
+    D = rng.random((rows, columns)) * 3
+    return D, rng.integers(1, 9, rows), rng.normal(size=(rows, size)), rng.normal(size=(columns, size))
+
+
+def raw_stress(D, weight, T, P):
+    distance = np.linalg.norm(T[:, None] - P[None], axis=2)
+    return (weight[:, None] * (distance - D) ** 2).sum() / (weight[:, None] * D**2).sum()
+
+
+@given(seed=st.integers(0, 10**6), rows=st.integers(2, 9), size=st.integers(1, 5))
+def test_closed_form_step_is_the_dense_step(seed, rows, size):
+    D, weight, T, P = problem(seed, rows, size=size)
+    delta, weights = mirrored_matrices(D, weight)
+    dense = guttman(np.vstack([T, P]), delta, weights)
+    majoriser = Majoriser(D, weight)
+    point = majoriser.join(T, P)
+    residual = np.empty_like(point)
+    stress = majoriser(point, out=residual)
+    new_T, new_P = majoriser.part(point - residual)
+    shift = dense[rows:].mean(axis=0)  # the dense step centres on all points, ours on the predictions
+    np.testing.assert_allclose(new_T, dense[:rows] - shift, atol=1e-6)
+    np.testing.assert_allclose(new_P, dense[rows:] - shift, atol=1e-6)
+    assert stress == pytest.approx(raw_stress(D, weight, T, P))
+
+
+@settings(deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    rows=st.integers(1, 12),
+    columns=st.integers(1, 12),
+    size=st.integers(1, 5),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
+def test_stress_never_rises_and_is_what_the_points_say(seed, rows, columns, size, dtype):
+    D, weight, T, P = problem(seed, rows, columns, size)
+    result = mirrored_smacof(D.astype(dtype), (T, P), weight, max_iter=2000)
+    assert result.truth.shape == (rows, size)
+    assert result.prediction.shape == (columns, size)
+    assert result.truth.dtype == result.prediction.dtype == dtype
+    assert (np.diff(result.history) <= 0).all()
+    assert result.n_iter == len(result.history)
+    assert result.stress == result.history[-1]
+    assert result.stress == pytest.approx(raw_stress(D, weight, result.truth, result.prediction), abs=2e-5, rel=1e-3)
+
+
+def test_ends_at_a_fixed_point_of_the_dense_step():
+    D, weight, T, P = problem(3, rows=8, size=2)
+    result = mirrored_smacof(D, (T, P), weight, max_iter=100_000, tol=1e-13)
+    points = np.vstack([result.truth, result.prediction])
+    points -= points.mean(axis=0)
+    again = guttman(points, *mirrored_matrices(D, weight))
+    np.testing.assert_allclose(again - again.mean(axis=0), points, atol=1e-3)
+
+
+@pytest.mark.parametrize("K", [1, 3, 8])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_hamming_embeds_without_stress(K, dtype):
+    labels = np.unique(np.random.default_rng(0).integers(0, 2, (40, K)), axis=0)
+    D = np.sqrt(COSTS["hamming"].pairwise(labels, labels, dtype=dtype))
+    result = mirrored_smacof(D, label_start(labels, D, K, np.random.RandomState(0)))
+    assert result.stress < {np.float32: 1e-6, np.float64: 1e-9}[dtype]
+    assert result.converged
+    np.testing.assert_allclose(result.truth, result.prediction, atol=1e-2)
+
+
+@pytest.mark.parametrize("name", sorted(COSTS))
+@pytest.mark.parametrize("size", [1, 2, 6, 9])
+def test_any_dimension(name, size):
+    labels = np.unique(np.random.default_rng(0).integers(0, 2, (30, 6)), axis=0)
+    D = np.sqrt(COSTS[name].pairwise(labels, labels))
+    start = label_start(labels, D, size, np.random.RandomState(0))
+    result = mirrored_smacof(D, start, max_iter=5000)
+    assert result.truth.shape == result.prediction.shape == (len(labels), size)
+    assert result.stress < result.history[0]
+
+
+def test_more_dimensions_fit_better():
+    labels = np.unique(np.random.default_rng(0).integers(0, 2, (30, 6)), axis=0)
+    D = np.sqrt(COSTS["accuracy"].pairwise(labels, labels))
+    stress = [
+        mirrored_smacof(D, label_start(labels, D, size, np.random.RandomState(0)), max_iter=5000).stress
+        for size in (1, 3, 6, 12)
+    ]
+    assert sorted(stress, reverse=True) == stress
+
+
+def test_neither_the_unit_nor_the_number_of_rows_matters():
+    D, weight, T, P = problem(5)
+    plain = mirrored_smacof(D, (T, P), weight, max_iter=2000)
+    scaled = mirrored_smacof(1000 * D, (1000 * T, 1000 * P), 50 * weight, max_iter=2000)
+    assert scaled.n_iter == plain.n_iter
+    assert scaled.stress == pytest.approx(plain.stress)
+
+
+def test_says_what_to_do_when_it_does_not_converge():
+    D, weight, T, P = problem(5)
+    with pytest.warns(ConvergenceWarning, match="after max_iter=3 evaluations .* raise max_iter, or raise tol"):
+        result = mirrored_smacof(D, (T, P), weight, max_iter=3)
+    assert not result.converged
+    assert result.n_iter == 3
+
+
+def test_a_single_point():
+    result = mirrored_smacof(np.zeros((1, 1)), (np.zeros((1, 2)), np.zeros((1, 2))))
+    assert result.stress == 0
+    assert result.converged
+
+
+@given(seed=st.integers(0, 10**6))
+def test_theorem_1_where_the_roles_coincide(seed):
+    rng = np.random.default_rng(seed)
+    points, wanted = rng.normal(size=(9, 3)), 4 * rng.random((9, 9))
+    predicted = points + rng.normal(size=(9, 3)) * rng.choice([0.1, 1, 10])
+    chosen = nearest(predicted, points)
+    truth = np.arange(9)
+    embedding_error = (np.linalg.norm(points - points[chosen], axis=1) - wanted[truth, chosen]) ** 2
+    regression_error = (np.linalg.norm(points - predicted, axis=1)) ** 2
+    assert (wanted[truth, chosen] ** 2 <= 5 * (embedding_error + regression_error) + 1e-9).all()
+
+
+@given(seed=st.integers(0, 10**6))
+def test_nearest_is_nearest(seed):
+    rng = np.random.default_rng(seed)
+    Z, among = rng.normal(size=(11, 3)), rng.normal(size=(6, 3))
+    wanted = np.linalg.norm(Z[:, None] - among[None], axis=2).argmin(axis=1)
+    assert np.array_equal(nearest(Z, among), wanted)
+
+
+def test_points_far_apart_do_not_break_single_precision():
+    D, weight, T, P = problem(1, rows=30, size=4)
+    D[0] *= 1e4
+    result = mirrored_smacof(D.astype(np.float32), (1e4 + T, 1e4 + P), weight, max_iter=5000)
+    assert np.isfinite(result.history).all()
+    assert np.isfinite(result.truth).all()
+    assert result.stress < result.history[0]
