@@ -24,10 +24,10 @@ format: $(VENV)/.test
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.demo  ## Ratios against the authors' procedure; needs CLEMS_DATA; about half an hour.
-	$(BIN)/python -m benchmarks.solver
+	$(BIN)/python -m benchmarks.solver --output benchmarks/results/solver.md
 
 table2: $(VENV)/.demo  ## The CLEMS cells of the paper's Table 2; needs CLEMS_DATA; about half an hour.
-	$(BIN)/python -m benchmarks.table2
+	$(BIN)/python -m benchmarks.table2 --output benchmarks/results/table2.md
 
 test-oldest:  ## The suite on the oldest versions that pyproject.toml admits.
 	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
