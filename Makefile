@@ -1,4 +1,4 @@
-.PHONY: demo test format bench table2 test-oldest clean
+.PHONY: demo test format bench table2 forests test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -28,6 +28,9 @@ bench: $(VENV)/.demo  ## Ratios against the authors' procedure; needs CLEMS_DATA
 
 table2: $(VENV)/.demo  ## The CLEMS cells of the paper's Table 2; needs CLEMS_DATA; about half an hour.
 	$(BIN)/python -m benchmarks.table2 --output benchmarks/results/table2.md
+
+forests: $(VENV)/.demo  ## Candidates for the default forest compared; needs CLEMS_DATA; about ten minutes.
+	$(BIN)/python -m benchmarks.forests --output benchmarks/results/forests.md
 
 test-oldest:  ## The suite on the oldest versions that pyproject.toml admits.
 	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.multioutput import MultiOutputRegressor
-from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
@@ -257,6 +257,12 @@ def model_order(Y, columns):
     return ordered
 
 
+def test_columns_of_a_frame_are_matched_by_name():
+    frame = pd.DataFrame(Y, columns=list("abcdefghij"))
+    model = fit(Y=frame[TRAIN])
+    assert model.score(X[TEST], frame[TEST]) == model.score(X[TEST], frame[TEST][list("jihgfedcba")])
+
+
 def test_clone_and_pickle():
     model = fit(cost=weighted_hamming(np.arange(1, 11)))
     assert clone(model).get_params()["cost"] == model.cost
@@ -325,6 +331,7 @@ def with_value(array, value):
         ({"max_iter": 0}, "max_iter must be a whole number of at least 1; got 0"),
         ({"tol": -1}, "tol must be a number of at least 0; got -1"),
         ({"estimator": StandardScaler()}, "estimator must be a regressor"),
+        ({"estimator": KNeighborsClassifier()}, "estimator must be a regressor"),
     ],
 )
 def test_bad_input_is_told_and_nothing_is_half_done(bad, message):

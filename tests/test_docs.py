@@ -2,11 +2,14 @@
 
 import doctest
 import importlib
+import inspect
 import pkgutil
+from pathlib import Path
 
 import pytest
 
 import clems
+from clems import costs
 
 MODULES = [module.name for module in pkgutil.walk_packages(clems.__path__, "clems.")]
 
@@ -22,3 +25,18 @@ def test_everything_public_is_documented():
     for name in clems.__all__:
         documented = getattr(clems, name)
         assert isinstance(documented, dict) or documented.__doc__, name
+
+
+def test_the_contributing_page_shows_the_real_code():
+    page = Path(__file__).parents[1].joinpath("CONTRIBUTING.md").read_text()
+    assert f"```python\n{inspect.getsource(costs.f1)}```" in page
+
+
+def test_the_table_of_costs_is_true():
+    page = Path(__file__).parents[1].joinpath("docs/costs.md").read_text()
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")][1:]
+    assert {name for name, *_ in rows} == set(clems.COSTS)
+    for name, _, symmetric, separating, reported in rows:
+        cost = clems.COSTS[name]
+        assert (symmetric == "yes", separating == "yes") == (cost.symmetric, cost.separating)
+        assert (reported == "score ↑") == cost.as_score

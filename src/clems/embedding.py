@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -17,7 +17,14 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from clems.counts import Floats, Labels, row_blocks
 from clems.criteria import get_criterion
 from clems.forest import default_forest
-from clems.validation import all_or_nothing, as_named_labels, check_features, check_training, multi_label_tags
+from clems.validation import (
+    all_or_nothing,
+    as_named_labels,
+    check_features,
+    check_training,
+    multi_label_tags,
+    type_of_labels,
+)
 
 
 class LabelEmbeddingClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -62,10 +69,11 @@ class LabelEmbeddingClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ig
         with all_or_nothing(self):
             X, labels, weight = check_training(self, X, y, sample_weight)
             random_state = check_random_state(self.random_state)
-            self._form_of_labels = labels[:0].astype(getattr(y, "dtype", np.int64))
+            self._form_of_labels = labels[:0].astype(type_of_labels(y))
+            regressor = self._regressor(random_state)
             Z = self._fit_encode(labels, weight, random_state)
             start = perf_counter()
-            self.estimator_ = fit_regressor(self._regressor(random_state), X, Z, weight)
+            self.estimator_ = fit_regressor(regressor, X, Z, weight)
             self._say(f"regressor: {type(self.estimator_).__name__} in {perf_counter() - start:.1f} s")
         return self
 
@@ -113,7 +121,7 @@ class LabelEmbeddingClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ig
     def _regressor(self, random_state: np.random.RandomState) -> Any:
         if self.estimator is None:
             return default_forest(self.n_features_in_, n_jobs=self.n_jobs, random_state=random_state.randint(2**31 - 1))
-        if not (hasattr(self.estimator, "fit") and hasattr(self.estimator, "predict")):
+        if not (hasattr(self.estimator, "fit") and hasattr(self.estimator, "predict")) or is_classifier(self.estimator):
             raise ValueError(f"estimator must be a regressor with fit and predict; got {self.estimator!r}.")
         estimator = clone(self.estimator)
         unset = [key for key, value in sorted(estimator.get_params().items()) if _is_seed(key) and value is None]

@@ -70,7 +70,7 @@ def as_named_labels(Y: Any, classes: NDArray[Any] | None = None) -> tuple[Labels
         Label sets are sets, or lists or tuples that hold names; they become columns through scikit-learn's
         MultiLabelBinarizer. Columns of a DataFrame are named by it, others are numbered.
     classes : ndarray of shape (K,), default=None
-        Names of labels known from training, which Y must not go beyond.
+        Names of labels known from training, which Y must not go beyond; columns of these names are put in their order.
     """
     if _is_label_sets(Y):
         sets = [tuple(labels) for labels in Y]
@@ -81,10 +81,20 @@ def as_named_labels(Y: Any, classes: NDArray[Any] | None = None) -> tuple[Labels
         binarizer = MultiLabelBinarizer(classes=None if classes is None else classes.tolist())
         return binarizer.fit_transform(sets).astype(np.uint8), binarizer.classes_
     labels = as_labels(Y)
-    if classes is not None and labels.shape[1] != len(classes):
-        raise ValueError(f"Y has {labels.shape[1]} labels; in training it had {len(classes)}.")
     names = np.asarray(Y.columns) if hasattr(Y, "columns") else np.arange(labels.shape[1])
-    return labels, names
+    if classes is None:
+        return labels, names
+    if labels.shape[1] != len(classes):
+        raise ValueError(f"Y has {labels.shape[1]} labels; in training it had {len(classes)}.")
+    if hasattr(Y, "columns") and set(names) == set(classes):
+        labels = labels[:, [names.tolist().index(name) for name in classes.tolist()]]
+    return labels, classes
+
+
+def type_of_labels(Y: Any) -> Any:
+    """Type in which predictions are returned: that of the labels where it is a type of numbers, else int64."""
+    dtype = getattr(Y, "dtype", None)
+    return dtype if isinstance(dtype, np.dtype) and dtype.kind in "biuf" else np.dtype(np.int64)
 
 
 def _is_label_sets(Y: Any) -> bool:
