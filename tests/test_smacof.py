@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
@@ -40,7 +40,6 @@ def test_closed_form_step_is_the_dense_step(seed, rows, size):
     assert stress == pytest.approx(raw_stress(D, weight, T, P))
 
 
-@settings(deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     rows=st.integers(1, 12),
