@@ -19,7 +19,7 @@ TRAIN = 3000
 
 
 def trained_for(cost: str) -> str:
-    return f"CLEMS for {CRITERIA[cost].title}"
+    return f"CLEMS: {CRITERIA[cost].title}"
 
 
 def evaluate(models: dict, X, Y, console: Console) -> dict[str, list[float]]:
@@ -45,7 +45,7 @@ def main() -> None:
         f"\n{len(X):,} pictures of one to three overlapping handwritten digits; the labels say which digits are there. "
         f"{TRAIN:,} train, {len(X) - TRAIN:,} test.\n"
     )
-    models = {"binary relevance forest": MultiOutputClassifier(RandomForestClassifier(n_jobs=-1, random_state=0))}
+    models = {"BR forest": MultiOutputClassifier(RandomForestClassifier(n_jobs=-1, random_state=0))}
     for cost in COSTS:
         models[trained_for(cost)] = CLEMS(cost, estimator=KNeighborsRegressor(12, weights="distance"), random_state=0)
     values = evaluate(models, X, Y, console)
@@ -65,9 +65,10 @@ def main() -> None:
     console.print(table)
 
     away = [f"{CRITERIA[cost].title} goes to {name}" for cost, name in best.items() if name != trained_for(cost)]
+    home = len(COSTS) - len(away)
     console.print(
-        f"\nBest in bold. In {len(COSTS) - len(away)} of {len(COSTS)} columns the model trained for it wins"
-        + (f"; {', '.join(away)}." if away else ".")
+        f"\nIn {home} of {len(COSTS)} columns the best model, in bold, is the one trained for that criterion"
+        f"{'; ' if away else ''}{', '.join(away)}."
     )
     console.print(f"{perf_counter() - start:.0f} seconds.\n", style="dim")
 
