@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.multioutput import MultiOutputClassifier
-from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from clems import CLEMS, CRITERIA
 from clems.datasets import digit_scenes
@@ -43,9 +43,13 @@ def main() -> None:
     X, Y = digit_scenes(4000, random_state=0)
     console.print(
         f"\n{len(X):,} pictures of one to three overlapping handwritten digits; the labels say which digits are there. "
-        f"{TRAIN:,} train, {len(X) - TRAIN:,} test.\n"
+        f"{TRAIN:,} train, {len(X) - TRAIN:,} test. BR is binary relevance, one classifier per label; CLEMS regresses with "
+        "the same twelve nearest neighbours.\n"
     )
-    models = {"BR forest": MultiOutputClassifier(RandomForestClassifier(n_jobs=-1, random_state=0))}
+    models = {
+        "BR forest": MultiOutputClassifier(RandomForestClassifier(n_jobs=-1, random_state=0)),
+        "BR neighbours": KNeighborsClassifier(12, weights="distance"),
+    }
     for cost in COSTS:
         models[trained_for(cost)] = CLEMS(cost, estimator=KNeighborsRegressor(12, weights="distance"), random_state=0)
     values = evaluate(models, X, Y, console)

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.cluster import KMeans
 from sklearn.datasets import make_multilabel_classification
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import ExtraTreesRegressor
@@ -117,6 +118,9 @@ def test_transform():
     own = fit(cost_transform=lambda cost: cost**0.5)
     assert np.array_equal(root.embedding_.truth, own.embedding_.truth)
     assert plain.embedding_.stress != root.embedding_.stress
+    single = fit(dtype=np.float32)
+    assert single.embedding_.truth.dtype == np.float32
+    assert single.embedding_.stress == pytest.approx(root.embedding_.stress, rel=0.1)
 
 
 def test_a_high_price_for_a_miss_is_heeded():
@@ -261,6 +265,52 @@ def test_columns_of_a_frame_are_matched_by_name():
     frame = pd.DataFrame(Y, columns=list("abcdefghij"))
     model = fit(Y=frame[TRAIN])
     assert model.score(X[TEST], frame[TEST]) == model.score(X[TEST], frame[TEST][list("jihgfedcba")])
+    with pytest.raises(ValueError, match=r"\['z'\] are new, \['a'\] are missing"):
+        model.score(X[TEST], frame[TEST].rename(columns={"a": "z"}))
+    assert fit().score(X[TEST], frame[TEST]) == fit().score(X[TEST], Y[TEST])
+
+
+def test_lists_as_label_sets_and_as_matrix():
+    X4 = X[:4]
+    model = fit(X4, [["a"], ["b"], ["a", "b"], []], estimator=NEAREST)
+    assert model.predict(X4).tolist() == [[1, 0], [0, 1], [1, 1], [0, 0]]
+    assert model.score(X4[3:], [[]]) == 1
+    numbers = fit(X4, [[1, 2], [3], [1], [2, 3]], estimator=NEAREST)
+    assert numbers.classes_.tolist() == [1, 2, 3]
+    assert numbers.score(X4[[0, 3]], [[1, 2], [2, 3]]) == 1
+    assert fit(X4, iter([{"a"}, {"b"}, {"a", "b"}, set()]), estimator=NEAREST).classes_.tolist() == ["a", "b"]
+    assert fit(X4, pd.Series([{"a"}, {"b"}, {"a", "b"}, set()]), estimator=NEAREST).classes_.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("kind", [bool, np.uint8, np.int64, np.float32])
+def test_predictions_have_the_type_of_the_labels(kind):
+    frame = pd.DataFrame(Y[TRAIN].astype(kind))
+    for labels in (frame, frame.to_numpy(), sparse.csr_array(frame.to_numpy())):
+        assert fit(Y=labels, estimator=NEAREST).predict(X[TEST]).dtype == kind
+
+
+def test_sparse_features_with_long_indices():
+    long = sparse.csr_array(X)
+    long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
+    model = CLEMS(random_state=0, estimator=SMALL).fit(long, Y)
+    assert np.array_equal(model.predict(long), model.predict(sparse.csr_array(X)))
+    assert long.indices.dtype == np.int64
+
+
+def test_what_was_fitted_stays_when_parameters_change():
+    model = fit(cost="rank", estimator=Ridge())
+    predicted, error, score = model.predict(X[TEST]), model.embedding_error(), model.score(X[TEST], Y[TEST])
+    model.set_params(cost="f1", roles="worded", cost_transform="identity")
+    assert np.array_equal(model.predict(X[TEST]), predicted)
+    assert np.array_equal(model.embedding_error(), error)
+    assert model.score(X[TEST], Y[TEST]) == score
+
+
+def test_an_estimator_that_predicts_nonsense():
+    model = fit(estimator=DummyRegressor(strategy="constant", constant=np.zeros(10)))
+    model.estimator_.constant_[:] = np.nan
+    with pytest.raises(ValueError, match="DummyRegressor predicted values that are not finite"):
+        model.predict(X)
 
 
 def test_clone_and_pickle():
@@ -312,6 +362,10 @@ def with_value(array, value):
         ({"Y": Y[:6, 0]}, r"Y must be two-dimensional.*its shape is \(6,\)"),
         ({"Y": ["a"] * 6}, "Y must be two-dimensional"),
         ({"Y": Y[:6, :0]}, "Y has no labels"),
+        ({"Y": [[1, 0], [1], [0, 1], [1, 0], [1, 1], [1, 0]]}, "Y is not a matrix: its rows differ in length"),
+        ({"Y": [list("101")] * 6}, r"Row 0 of Y is \['1', '0', '1'\], which holds a label twice"),
+        ({"Y": [{1, "a"}] * 6}, "Names of labels must be all strings or all numbers"),
+        ({"Y": pd.DataFrame(Y[:6, :2], columns=["a", "a"])}, "two columns of the same name"),
         ({"X": X[:0], "Y": Y[:0]}, "Found array with 0 sample"),
         ({"Y": None}, "requires y to be passed"),
         ({"cost": "f3"}, "Unknown cost 'f3'; the costs are accuracy, composition, f1"),
@@ -328,10 +382,14 @@ def with_value(array, value):
         ({"cost_transform": lambda cost: cost[0]}, "cost_transform must turn"),
         ({"dtype": "float16"}, "dtype must be 'float32' or 'float64'; got 'float16'"),
         ({"candidates": "all"}, "Candidates 'all' are unknown"),
+        ({"candidates": None}, "Candidates None are unknown; they are 'observed'"),
+        ({"candidates": 0.5}, "Candidates 0.5 are unknown; they are 'observed'"),
+        ({"cost": CRITERIA["f1"]}, "A criterion is not a cost"),
         ({"max_iter": 0}, "max_iter must be a whole number of at least 1; got 0"),
         ({"tol": -1}, "tol must be a number of at least 0; got -1"),
         ({"estimator": StandardScaler()}, "estimator must be a regressor"),
         ({"estimator": KNeighborsClassifier()}, "estimator must be a regressor"),
+        ({"estimator": KMeans(3)}, "estimator must be a regressor"),
     ],
 )
 def test_bad_input_is_told_and_nothing_is_half_done(bad, message):

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from sklearn import metrics
 
-from clems import COSTS, Cost, f_beta, get_cost, weighted_hamming
+from clems import COSTS, CRITERIA, Cost, f_beta, get_cost, weighted_hamming
 from clems.counts import pairwise_with
 
 NAMES = sorted(COSTS)
@@ -46,7 +46,27 @@ def test_laws(name, pair):
         assert (pairs <= 1 + 1e-12).all()
 
 
-@pytest.mark.parametrize("cost", [*COSTS.values(), PRICED, f_beta(0.5)], ids=lambda cost: cost.name)
+ODD = [f_beta(0.3), f_beta(1.2), weighted_hamming([0.1, 0.7, 1.1, 0.3], [0.3, 0.9, 0.2, 0.6], name="odd prices")]
+
+
+@pytest.mark.parametrize("cost", [*COSTS.values(), *ODD], ids=lambda cost: cost.name)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rounding_makes_no_cost_negative(cost, dtype):
+    every = all_vectors(4)
+    assert (cost.rowwise(every, every) == 0).all()
+    pairs = cost.pairwise(every, every, dtype=dtype)
+    assert (pairs >= 0).all()
+    np.testing.assert_allclose(np.diagonal(pairs), 0, atol=1e-6)
+
+
+def test_rank_of_very_many_labels_in_single_precision():
+    Y = sparse.random_array((3, 99_999), density=0.01, rng=np.random.default_rng(0), format="csr") > 0
+    pairs = COSTS["rank"].pairwise(Y, Y, dtype=np.float32)
+    assert (np.diagonal(pairs) == 0).all()
+    assert (pairs >= 0).all()
+
+
+@pytest.mark.parametrize("cost", [*COSTS.values(), PRICED, *ODD], ids=lambda cost: cost.name)
 def test_facts_are_neither_claimed_wrongly_nor_withheld(cost):
     every = all_vectors(4)
     pairs = cost.pairwise(every, every)
@@ -164,11 +184,37 @@ def test_a_function_of_ones_own(own):
         (lambda Y, P: 1.0, r"must return one cost per row.*the shape \(1,\); it returned \(\)"),
         (lambda Y, P: np.ones((len(Y), 2)), r"it returned \(1, 2\)"),
         (lambda Y, P: "expensive", "must return numbers"),
+        (lambda Y, P: None, "it returned None"),
     ],
 )
 def test_a_bad_function_is_named(returns, message):
     with pytest.raises(ValueError, match=message):
         get_cost(returns, name="my cost").rowwise([[1, 0]], [[0, 0]])
+
+
+def test_a_function_may_subtract_but_not_write():
+    assert get_cost(lambda Y, P: np.abs(Y - P).sum(axis=1)).rowwise([[1, 0, 0]], [[0, 1, 1]]) == 3
+    ones = np.ones((1, 300), np.uint8)
+    assert get_cost(lambda Y, P: Y @ P.T, pairwise=True).pairwise(ones, ones) == 300
+
+    def greedy(Y, P):
+        P[:] = 0
+        return P.sum(axis=1)
+
+    with pytest.raises(ValueError, match="read-only"):
+        get_cost(greedy).rowwise(ones, ones)
+
+
+def test_a_pairwise_function_taken_for_a_rowwise_one_is_found_out_early():
+    seen = []
+
+    def pairs(Y, P):
+        seen.append(len(Y))
+        return Y @ P.T
+
+    with pytest.raises(ValueError, match=r"pairwise=True"):
+        get_cost(pairs).pairwise(np.ones((500, 3)), np.ones((500, 3)))
+    assert seen == [2]
 
 
 def test_a_bad_pairwise_function_is_named():
@@ -181,22 +227,31 @@ def test_unknown_names_list_the_known_ones():
         get_cost("f3")
     with pytest.raises(TypeError, match="got int"):
         get_cost(3)
+    with pytest.raises(ValueError, match="Unknown cost"):
+        get_cost("f_beta(1e)")
+    with pytest.raises(ValueError, match="are for a function of your own"):
+        get_cost("f1", pairwise=True)
+    with pytest.raises(ValueError, match="A criterion is not a cost"):
+        get_cost(CRITERIA["f1"])
     assert get_cost("f_beta(0.5)") == f_beta(0.5)
 
 
-@pytest.mark.parametrize("beta", [0, -1, np.nan, np.inf])
+@pytest.mark.parametrize("beta", [0, -1, np.nan, np.inf, "a", None])
 def test_beta_must_be_positive(beta):
     with pytest.raises(ValueError, match="beta must be a positive number"):
         f_beta(beta)
 
 
-@pytest.mark.parametrize("prices", [-1, [1, np.nan], [], [[1, 2]]])
+@pytest.mark.parametrize("prices", [-1, [1, np.nan], [], [[1, 2]], "abc", {"a": 1}, [1, [2, 3]]])
 def test_prices_must_be_prices(prices):
     with pytest.raises(ValueError, match="false_negative of weighted_hamming must be one price or one per label"):
         weighted_hamming(prices)
 
 
 def test_prices_must_fit_the_labels():
+    assert weighted_hamming([1, 1, 1]).symmetric
+    with pytest.raises(ValueError, match="has 2 false_negative but 3 false_positive prices"):
+        weighted_hamming([1, 2], [1, 2, 3])
     with pytest.raises(ValueError, match="has 2 false_negative prices for 3 labels"):
         weighted_hamming([1, 2]).rowwise([[1, 0, 1]], [[1, 1, 1]])
 

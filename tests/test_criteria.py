@@ -1,5 +1,7 @@
 """Criteria against scikit-learn, and as scorers."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -70,5 +72,18 @@ def test_get_criterion():
     assert get_criterion("f1") is CRITERIA["f1"]
     assert get_criterion(CRITERIA["f1"]) is CRITERIA["f1"]
     assert get_criterion("f_beta(0.5)").name == "f_beta(0.5)"
-    with pytest.raises(ValueError, match="Unknown criterion 'f7'; the criteria are accuracy"):
-        get_criterion("f7")
+    for unknown in ("f7", None, "f_beta(x)"):
+        with pytest.raises(
+            ValueError, match=f"Unknown criterion {re.escape(repr(unknown))}; the criteria are accuracy"
+        ):
+            get_criterion(unknown)
+
+
+@pytest.mark.parametrize("name", sorted(CRITERIA))
+@pytest.mark.parametrize("weight", [[1, 1, 1], [-1, 1], [0, 0], [np.nan, 1], ["a", "b"]])
+def test_bad_weights_are_told(name, weight):
+    Y = np.eye(2, dtype=int)
+    with pytest.raises(ValueError, match="sample_weight"):
+        CRITERIA[name](Y, Y, weight)
+    with pytest.raises(ValueError, match="at least one row"):
+        CRITERIA[name](Y[:0], Y[:0])

@@ -100,6 +100,34 @@ def test_more_dimensions_fit_better():
     assert sorted(stress, reverse=True) == stress
 
 
+def test_more_dimensions_than_vectors_fit_as_well_as_enough():
+    labels = np.zeros((8, 100), np.uint8)
+    labels[:, 50:] = np.random.RandomState(0).randint(0, 2, (8, 50))
+    D = np.sqrt(COSTS["hamming"].pairwise(labels, labels))
+    for size in (7, 8, 50, 100):
+        assert mirrored_smacof(D, label_start(labels, D, size, np.random.RandomState(0))).stress < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"dissimilarity": np.full((7, 7), np.nan)}, "finite numbers of at least 0"),
+        ({"dissimilarity": -np.ones((7, 7))}, "finite numbers of at least 0"),
+        ({"dissimilarity": np.ones(7)}, "must be a matrix of numbers"),
+        ({"weight": np.arange(7)}, "weight must be positive"),
+        ({"weight": np.ones(3)}, "one number for each of 7 rows"),
+        ({"start": (np.ones((7, 2)), np.ones((7, 3)))}, "start must be truth and prediction points"),
+        ({"start": (np.ones(7), np.ones(7))}, "start must be truth and prediction points"),
+        ({"max_iter": 0}, "max_iter must be a whole number of at least 1"),
+        ({"tol": -1.0}, "tol must be a number of at least 0"),
+    ],
+)
+def test_bad_problems(change, message):
+    D, weight, T, P = problem(0)
+    with pytest.raises(ValueError, match=message):
+        mirrored_smacof(**{"dissimilarity": D, "start": (T, P), "weight": weight} | change)
+
+
 def test_neither_the_unit_nor_the_number_of_rows_matters():
     D, weight, T, P = problem(5)
     plain = mirrored_smacof(D, (T, P), weight, max_iter=2000)

@@ -29,6 +29,7 @@ class CandidateSet:
         Summed sample weight of the training rows of each vector; without weights, their number.
     index : ndarray of shape (n,)
         Which candidate each training row belongs to: its own vector, or the one of least cost where that was dropped.
+        Rows of sample weight zero are left out.
     """
 
     labels: Vectors
@@ -77,8 +78,6 @@ def choose_candidates(
         if len(how) != 2 or how[0] not in WAYS:
             raise ValueError(f"Candidates {how!r} are unknown; {ALLOWED}")
         labels = WAYS[how[0]](observed, how[1], random_state)
-    elif isinstance(how, str):
-        raise ValueError(f"Candidates {how!r} are unknown; {ALLOWED}")
     else:
         labels = _given(how, observed.shape[1])
     if labels is not observed:
@@ -144,6 +143,8 @@ def _count(size: Any, observed: int) -> int:
 
 
 def _given(vectors: Any, K: int) -> Vectors:
+    if not sparse.issparse(vectors) and not isinstance(vectors, list) and np.ndim(vectors) != 2:
+        raise ValueError(f"Candidates {vectors!r} are unknown; {ALLOWED}")
     labels = as_labels(vectors, "candidates")
     if labels.shape[0] == 0 or labels.shape[1] != K:
         raise ValueError(f"candidates must be one or more vectors of {K} labels; their shape is {labels.shape}.")

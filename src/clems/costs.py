@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -154,8 +155,8 @@ def accuracy(c: Counts) -> Floats:
 @cost(symmetric=False, separating=False, affine_in_tp=True)
 def rank(c: Counts) -> Floats:
     """Pairs of a true and an untrue label in the wrong order, ties half: fn·fp + ½ fn·tn + ½ tp·fp, not normalised."""
-    # The three products in terms of sizes: their tp² cancel.
-    return 0.5 * (c.truth * (c.total - c.truth) + c.truth * c.predicted - c.total * c.tp)
+    fn, fp = c.fn, c.fp
+    return fn * (fp + 0.5 * c.tn) + 0.5 * c.tp * fp
 
 
 @cost(symmetric=True, separating=True, affine_in_tp=True)
@@ -178,8 +179,8 @@ class FBeta:
 
     def __call__(self, c: Counts) -> Floats:
         """Cost of counts."""
-        truth = self.beta**2 * c.truth
-        return _share(truth + c.predicted - (1 + self.beta**2) * c.tp, truth + c.predicted)
+        square = self.beta**2
+        return _share(square * c.fn + c.fp, square * c.truth + c.predicted)
 
 
 def f_beta(beta: float, name: str | None = None) -> Cost:
@@ -192,8 +193,8 @@ def f_beta(beta: float, name: str | None = None) -> Cost:
     name : str, default=None
         By default ``f_beta(β)``.
     """
-    if not (np.isfinite(beta) and beta > 0):
-        raise ValueError(f"beta must be a positive number; got {beta}.")
+    if not (isinstance(beta, numbers.Real) and np.isfinite(beta) and beta > 0):
+        raise ValueError(f"beta must be a positive number; got {beta!r}.")
     return CountCost(
         name=name or f"f_beta({beta:g})",
         formula=FBeta(float(beta)),
@@ -226,7 +227,7 @@ class PriceCost(Cost):
     def _rowwise(self, Y: Labels, P: Labels) -> NDArray[np.float64]:
         fn, fp = self._prices(Y.shape[1])
         both = Y * P
-        return np.asarray(Y @ fn + P @ fp - both @ (fn + fp))
+        return np.asarray((Y - both) @ fn + (P - both) @ fp)
 
     def _pairwise_with(self, P: Labels, dtype: DTypeLike) -> Callable[[Labels], Floats]:
         fn, fp = self._prices(P.shape[1])
@@ -266,17 +267,28 @@ def weighted_hamming(
     >>> price.rowwise([[1, 0, 1]], [[0, 1, 1]])
     array([11.])
     """
-    fn, fp = (np.atleast_1d(np.asarray(prices, np.float64)) for prices in (false_negative, false_positive))
-    for kind, prices in (("false_negative", fn), ("false_positive", fp)):
-        if prices.ndim != 1 or not prices.size or not np.isfinite(prices).all() or (prices < 0).any():
-            raise ValueError(f"{kind} of {name} must be one price or one per label, each a number of at least 0.")
+    fn, fp = _as_prices(false_negative, "false_negative", name), _as_prices(false_positive, "false_positive", name)
+    if 1 not in (len(fn), len(fp)) and len(fn) != len(fp):
+        raise ValueError(
+            f"{name} has {len(fn)} false_negative but {len(fp)} false_positive prices; give as many of both."
+        )
     return PriceCost(
         name=name,
-        symmetric=len(fn) in (1, len(fp)) and bool((fn == fp).all()),
+        symmetric=bool((fn == fp).all()),
         separating=bool((fn > 0).all() and (fp > 0).all()),
         false_negative=tuple(fn.tolist()),
         false_positive=tuple(fp.tolist()),
     )
+
+
+def _as_prices(prices: Any, kind: str, name: str) -> NDArray[np.float64]:
+    try:
+        array = np.atleast_1d(np.asarray(prices, np.float64))
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.ndim != 1 or not array.size or not np.isfinite(array).all() or (array < 0).any():
+        raise ValueError(f"{kind} of {name} must be one price or one per label, each a number of at least 0.")
+    return array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,6 +317,8 @@ class CallableCost(Cost):
             shape = len(truth), len(prediction)
             if self.pairs:
                 return self._call(truth, prediction, shape).astype(dtype, copy=False)
+            # A function of all pairs, taken for one of rows, is found out here before it fills the memory.
+            self._call(prediction[:2], prediction[:2], (len(prediction[:2]),))
             block = np.empty(shape, dtype)
             for rows in counts.row_blocks(shape[0], prediction.size):
                 repeated = np.repeat(truth[rows], shape[1], axis=0)
@@ -315,13 +329,15 @@ class CallableCost(Cost):
         return costs_of
 
     def _call(self, Y: NDArray[np.uint8], P: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray[np.float64]:
-        raw = self.function(Y, P)
+        raw = self.function(_lent(Y), _lent(P))
+        if raw is None:
+            raise ValueError(f"The cost {self.name!r} must return numbers; it returned None.")
         try:
             value = np.asarray(raw, np.float64)
         except (TypeError, ValueError):
             raise ValueError(f"The cost {self.name!r} must return numbers; it returned {type(raw).__name__}.") from None
         if value.shape != shape:
-            form = "an array of one cost per pair of rows" if self.pairs else "one cost per row"
+            form = "one cost per pair of rows" if self.pairs else "one cost per row (or get_cost(..., pairwise=True))"
             raise ValueError(
                 f"The cost {self.name!r} must return {form}: for truths of shape {Y.shape} and predictions of shape "
                 f"{P.shape} the shape {shape}; it returned {value.shape}."
@@ -336,6 +352,13 @@ class CallableCost(Cost):
         return value
 
 
+def _lent(Y: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Labels for a function of the user's: signed, so that differences are right, and not to be written to."""
+    signed = Y.astype(np.int64)
+    signed.flags.writeable = False
+    return signed
+
+
 def _dense(Y: Labels) -> NDArray[np.uint8]:
     return np.asarray(Y.toarray() if sparse.issparse(Y) else Y)
 
@@ -347,8 +370,8 @@ def get_cost(cost: str | Cost | Callable[[Any, Any], Any], *, pairwise: bool = F
     ----------
     cost : str, Cost or callable
         A key of `COSTS`, or ``"f_beta(0.5)"`` with any β; a cost, which is returned as it is; or a function of one's
-        own. A function gets truths and predictions as arrays of zeros and ones, both of shape (n, K), and returns n
-        costs.
+        own. A function gets truths and predictions as read-only integer arrays of zeros and ones, both of shape (n, K),
+        and returns n costs.
     pairwise : bool, default=False
         The function gets arrays of shapes (n, K) and (m, K) instead and returns the costs of all pairs, shape (n, m).
     name : str, default=None
@@ -367,17 +390,21 @@ def get_cost(cost: str | Cost | Callable[[Any, Any], Any], *, pairwise: bool = F
     array([[2., 0.],
            [1., 0.]])
     """
+    if (pairwise or name is not None) and (isinstance(cost, (Cost, str)) or not callable(cost)):
+        raise ValueError("pairwise and name are for a function of your own; a known cost takes neither.")
     if isinstance(cost, Cost):
         return cost
     if isinstance(cost, str):
         if cost in COSTS:
             return COSTS[cost]
-        if match := re.fullmatch(r"f_beta\(([\d.eE+-]+)\)", cost):
+        if match := re.fullmatch(r"f_beta\((\d+\.?\d*|\.\d+)\)", cost):
             return f_beta(float(match[1]))
         raise ValueError(
             f"Unknown cost {cost!r}; the costs are {', '.join(sorted(COSTS))}. 'f_beta(0.5)' takes any beta, "
             "weighted_hamming(...) takes prices, and a function of your own works too."
         )
+    if hasattr(cost, "greater_is_better"):
+        raise ValueError("A criterion is not a cost; name the cost that it measures, such as 'f1'.")
     if callable(cost):
         own = str(name or getattr(cost, "__name__", type(cost).__name__))
         return CallableCost(name=own, function=cost, pairs=pairwise)

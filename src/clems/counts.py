@@ -84,7 +84,10 @@ def as_labels(Y: Any, name: str = "Y") -> Labels:
         matrix = matrix.astype(np.uint8)
         matrix.eliminate_zeros()
         return matrix
-    array = np.asarray(Y)
+    try:
+        array = np.asarray(Y)
+    except ValueError:
+        raise ValueError(f"{name} is not a matrix: its rows differ in length.") from None
     if array.ndim != 2:
         raise ValueError(_not_two_dimensional(name, array.shape))
     if array.dtype.kind == "O":
@@ -110,13 +113,30 @@ def _first_that_is_not_binary(values: NDArray[Any]) -> int | None:
 
 def _not_two_dimensional(name: str, shape: tuple[int, ...]) -> str:
     return (
-        f"{name} must be two-dimensional, one row per example and one column of zeros and ones per label; its shape "
-        f"is {shape}. A single label is a matrix with one column: reshape your data with {name}.reshape(-1, 1)."
+        f"{name} must be two-dimensional, one row per example and one column of zeros and ones per label; its shape is "
+        f"{shape}. A single label is a matrix with one column; label sets become a matrix by MultiLabelBinarizer."
     )
 
 
 def _not_binary(name: str, value: Any, row: int, column: int) -> str:
     return f"{name} has the value {value} in row {row}, column {column}; labels must be 0 or 1."
+
+
+def as_weights(weight: Any, n: int) -> NDArray[np.float64]:
+    """Check one weight per row: finite, none negative, not all zero."""
+    try:
+        weights = np.asarray(weight, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight must hold numbers, one for each row.") from None
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight must hold one number for each of {n} rows; its shape is {weights.shape}.")
+    wrong = ~(np.isfinite(weights) & (weights >= 0))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(f"sample_weight is {weights[row]} in row {row}; weights are finite and not negative.")
+    if not weights.any():
+        raise ValueError("sample_weight is zero everywhere; at least one row needs a positive weight.")
+    return weights
 
 
 def as_label_pair(Y: Any, P: Any, *, rowwise: bool) -> tuple[Labels, Labels]:

@@ -8,11 +8,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import make_scorer
 
 from clems import counts
 from clems.costs import COSTS, Cost, f1, get_cost
+from clems.counts import Labels
+
+Weight = NDArray[np.float64] | None
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,12 @@ class Criterion:
     measure: Callable[..., float]
 
     def __call__(self, Y: Any, P: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Value for truths Y and predictions P."""
-        return self.measure(Y, P, sample_weight)
+        """Value for truths Y and predictions P, each row counted with its sample weight."""
+        truth, prediction = counts.as_label_pair(Y, P, rowwise=True)
+        if not truth.shape[0]:
+            raise ValueError(f"{self.name} needs at least one row.")
+        weight = None if sample_weight is None else counts.as_weights(sample_weight, truth.shape[0])
+        return self.measure(truth, prediction, weight)
 
     @property
     def __name__(self) -> str:
@@ -61,14 +68,13 @@ class Criterion:
         return make_scorer(self, greater_is_better=self.greater_is_better)
 
 
-def _mean(Y: Any, P: Any, sample_weight: ArrayLike | None, *, cost: Cost) -> float:
-    value = float(np.average(cost.rowwise(Y, P), weights=None if sample_weight is None else np.asarray(sample_weight)))
+def _mean(Y: Labels, P: Labels, weight: Weight, *, cost: Cost) -> float:
+    value = float(np.average(cost.rowwise(Y, P), weights=weight))
     return 1 - value if cost.as_score else value
 
 
-def _label_f1(Y: Any, P: Any, sample_weight: ArrayLike | None, *, summed: bool) -> float:
-    truth, prediction = counts.as_label_pair(Y, P, rowwise=True)
-    c = counts.labelwise(truth, prediction, sample_weight)
+def _label_f1(Y: Labels, P: Labels, weight: Weight, *, summed: bool) -> float:
+    c = counts.labelwise(Y, P, weight)
     if summed:
         c = counts.Counts(c.tp.sum(), c.truth.sum(), c.predicted.sum(), c.total * len(c.tp))
     # Unlike an empty row, a label that is neither true nor predicted anywhere shows no skill: it scores 0.
@@ -88,9 +94,11 @@ def get_criterion(criterion: str | Criterion | Cost | Callable[[Any, Any], Any])
         return criterion
     if isinstance(criterion, str) and criterion in CRITERIA:
         return CRITERIA[criterion]
-    if isinstance(criterion, str) and not criterion.startswith("f_beta("):
-        raise ValueError(f"Unknown criterion {criterion!r}; the criteria are {', '.join(sorted(CRITERIA))}.")
-    return _of_cost(get_cost(criterion))
+    try:
+        return _of_cost(get_cost(criterion))
+    except (TypeError, ValueError):
+        names = ", ".join(sorted(CRITERIA))
+        raise ValueError(f"Unknown criterion {criterion!r}; the criteria are {names}, a cost or a function.") from None
 
 
 def _of_cost(cost: Cost) -> Criterion:

@@ -9,22 +9,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter
 
+from clems.costs import Cost
 from clems.counts import Floats, Labels, row_blocks
 from clems.criteria import get_criterion
 from clems.forest import default_forest
-from clems.validation import (
-    all_or_nothing,
-    as_named_labels,
-    check_features,
-    check_training,
-    multi_label_tags,
-    type_of_labels,
-)
+from clems.validation import all_or_nothing, check_features, check_labels, check_training, multi_label_tags
 
 
 class LabelEmbeddingClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -41,10 +35,11 @@ class LabelEmbeddingClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ig
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
     verbose: int
+    cost_: Cost
 
     @abstractmethod
     def _fit_encode(self, Y: Labels, weight: NDArray[np.float64] | None, random_state: np.random.RandomState) -> Floats:
-        """Learn the embedding and return the code of each training row, shape (n, M)."""
+        """Learn the embedding, set `cost_`, and return the code of each training row, shape (n, M)."""
 
     @abstractmethod
     def _decode(self, Z: Floats) -> NDArray[np.uint8]:
@@ -69,7 +64,6 @@ class LabelEmbeddingClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ig
         with all_or_nothing(self):
             X, labels, weight = check_training(self, X, y, sample_weight)
             random_state = check_random_state(self.random_state)
-            self._form_of_labels = labels[:0].astype(type_of_labels(y))
             regressor = self._regressor(random_state)
             Z = self._fit_encode(labels, weight, random_state)
             start = perf_counter()
@@ -108,20 +102,22 @@ class LabelEmbeddingClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ig
         It is ``1 − cost`` where people report that (F1, accuracy, subset accuracy), else the negative cost.
         """
         predicted = self.predict(X)
-        labels, _ = as_named_labels(y, self.classes_)
-        criterion = get_criterion(self._criterion())
+        labels = check_labels(self, y)
+        check_consistent_length(predicted, labels)
+        criterion = get_criterion(self.cost_)
         return criterion.sign * criterion(labels, predicted, sample_weight)
 
-    def _criterion(self) -> Any:
-        return "hamming"
-
     def _predict(self, X: Any) -> NDArray[np.uint8]:
-        return self._decode(np.asarray(self.estimator_.predict(X)).reshape(X.shape[0], -1))
+        Z = np.asarray(self.estimator_.predict(X)).reshape(X.shape[0], -1)
+        if not np.isfinite(Z).all():
+            raise ValueError(f"The estimator {type(self.estimator_).__name__} predicted values that are not finite.")
+        return self._decode(Z)
 
     def _regressor(self, random_state: np.random.RandomState) -> Any:
         if self.estimator is None:
             return default_forest(self.n_features_in_, n_jobs=self.n_jobs, random_state=random_state.randint(2**31 - 1))
-        if not (hasattr(self.estimator, "fit") and hasattr(self.estimator, "predict")) or is_classifier(self.estimator):
+        is_fit = hasattr(self.estimator, "fit") and hasattr(self.estimator, "predict")
+        if not is_fit or get_tags(self.estimator).estimator_type not in ("regressor", None):
             raise ValueError(f"estimator must be a regressor with fit and predict; got {self.estimator!r}.")
         estimator = clone(self.estimator)
         unset = [key for key, value in sorted(estimator.get_params().items()) if _is_seed(key) and value is None]
@@ -148,7 +144,7 @@ def fit_regressor(regressor: Any, X: Any, Z: Floats, weight: NDArray[np.float64]
     target = Z if Z.shape[1] > 1 or isinstance(regressor, MultiOutputRegressor) else Z.ravel()
     if weight is None:
         return regressor.fit(X, target)
-    inner = getattr(regressor, "estimator", regressor)
+    inner = regressor.estimator if isinstance(regressor, MultiOutputRegressor) else regressor
     if not has_fit_parameter(inner, "sample_weight"):
         raise ValueError(f"sample_weight was given, but {type(inner).__name__}.fit does not take it.")
     return regressor.fit(X, target, sample_weight=weight)

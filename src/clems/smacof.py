@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
-from clems.counts import Floats
+from clems.counts import Floats, as_weights
 
 PATIENCE = 5  # evaluations over which the decrease is judged: a single short step is not the end
 NEGLIGIBLE = 1e-3  # the decrease of a smaller stress is judged as if the stress were this large
@@ -76,7 +76,7 @@ def mirrored_smacof(
         Positive weight of each truth row; None weighs all alike. Only the proportions matter.
     max_iter : int, default=500
         Most evaluations of the stress.
-    tol : float, default=1e-3
+    tol : float, default=1e-4
         Stop when five evaluations together lower the stress by less than this share of it.
 
     Returns
@@ -155,10 +155,16 @@ class Majoriser:
 
     def __init__(self, dissimilarity: ArrayLike, weight: ArrayLike | None = None) -> None:
         given: Any = np.asarray(dissimilarity)
+        if given.ndim != 2 or not given.size or given.dtype.kind not in "biuf":
+            raise ValueError(f"dissimilarity must be a matrix of numbers; got {given.dtype} of shape {given.shape}.")
+        if not (np.isfinite(given).all() and (given >= 0).all()):
+            raise ValueError("dissimilarity must hold finite numbers of at least 0.")
         self.dtype: Any = np.float32 if given.dtype == np.float32 else np.float64
         self.dissimilarity: Floats = np.ascontiguousarray(given, self.dtype)
         rows, columns = given.shape
-        share = np.ones(rows) if weight is None else np.asarray(weight, np.float64)
+        share = np.ones(rows) if weight is None else as_weights(weight, rows)
+        if not share.all():
+            raise ValueError("weight must be positive for every truth row; leave rows of no weight out.")
         self.share = share / share.sum()
         self.root = np.sqrt(self.share * columns)[:, None].astype(self.dtype)
         self.scale = float(self.share @ np.einsum("ij,ij->i", self.dissimilarity, self.dissimilarity, dtype=np.float64))
@@ -172,6 +178,12 @@ class Majoriser:
     def join(self, truth: ArrayLike, prediction: ArrayLike) -> Floats:
         """Point of truth and prediction rows, centred on the latter."""
         truth, prediction = np.asarray(truth, self.dtype), np.asarray(prediction, self.dtype)
+        size = truth.shape[-1] if truth.ndim else 0
+        if size < 1 or truth.shape != (len(self.share), size) or prediction.shape != (self.ratio.shape[1], size):
+            raise ValueError(
+                f"start must be truth and prediction points, of shapes ({self.ratio.shape[0]}, M) and "
+                f"({self.ratio.shape[1]}, M); got {truth.shape} and {prediction.shape}."
+            )
         centre = prediction.mean(axis=0)
         point = np.vstack([self.root * (truth - centre), prediction - centre])
         width = -(-(point.shape[1] + 2) // 8) * 8  # rows on whole cache lines: products run faster
@@ -249,12 +261,10 @@ def label_start(
     truth, prediction : ndarray of shape (L, M)
     """
     vectors = np.asarray(labels, np.float64)
-    if n_components < min(vectors.shape):
-        point = PCA(n_components, random_state=random_state).fit_transform(vectors)
-    else:
-        point = np.zeros((len(vectors), n_components))
-        kept = min(n_components, vectors.shape[1])
-        point[:, :kept] = (vectors - vectors.mean(axis=0))[:, :kept]
+    if n_components < vectors.shape[1]:
+        vectors = PCA(min(n_components, *vectors.shape), random_state=random_state).fit_transform(vectors)
+    point = np.zeros((len(vectors), n_components))
+    point[:, : vectors.shape[1]] = vectors - vectors.mean(axis=0)
     spread = np.sqrt(2 * point.var(axis=0).sum())  # root mean squared distance of two points
     wanted = float(np.sqrt(np.einsum("ij,ij->", dissimilarity, dissimilarity, dtype=np.float64) / dissimilarity.size))
     if spread > 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.preprocessing import MultiLabelBinarizer
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length, validate_data
 
-from clems.counts import Labels, as_labels
+from clems.counts import Labels, as_labels, as_weights
 
 
 @contextmanager
@@ -32,81 +32,115 @@ def all_or_nothing(model: Any) -> Iterator[None]:
 def check_training(
     model: Any, X: Any, Y: Any, sample_weight: ArrayLike | None
 ) -> tuple[Any, Labels, NDArray[np.float64] | None]:
-    """Check what `fit` was given; note names of features and labels on the model.
+    """Check what `fit` was given, and note on the model what `predict` and `score` need to know of it.
 
     Rows of weight zero are left out, as if they had not been given.
     """
     if Y is None:
         raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
-    X = validate_data(model, X, accept_sparse="csr", dtype="numeric")
-    labels, model.classes_ = as_named_labels(Y)
+    X = _with_short_indices(validate_data(model, X, accept_sparse="csr", dtype="numeric"))
+    Y = list(Y) if isinstance(Y, Iterator) else Y
+    model._given_as_sets = _is_label_sets(Y)
+    labels, model.classes_ = _from_sets(Y) if model._given_as_sets else (as_labels(Y), _names(Y))
+    model._form_of_labels = labels[:0].astype(np.int64 if model._given_as_sets else _type_of_labels(Y))
     check_consistent_length(X, labels)
     if labels.shape[1] == 0:
         raise ValueError("Y has no labels; it must have at least one column.")
-    weight = None
-    if sample_weight is not None:
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        if (weight < 0).any():
-            row = int((weight < 0).argmax())
-            raise ValueError(f"sample_weight is {weight[row]} in row {row}; weights must not be negative.")
-        if not weight.any():
-            raise ValueError("sample_weight is zero everywhere; at least one row needs a positive weight.")
-        if not weight.all():
-            X, labels, weight = X[weight > 0], labels[weight > 0], weight[weight > 0]
-    return X, labels, weight
+    if len(set(model.classes_.tolist())) < len(model.classes_):
+        raise ValueError("Y has two columns of the same name; names of labels must differ.")
+    if sample_weight is None:
+        return X, labels, None
+    weight = as_weights(sample_weight, labels.shape[0])
+    counted = weight > 0
+    return (X, labels, weight) if counted.all() else (X[counted], labels[counted], weight[counted])
 
 
 def check_features(model: Any, X: Any) -> Any:
     """Check the features that `predict` was given against those of `fit`."""
-    return validate_data(model, X, accept_sparse="csr", dtype="numeric", reset=False)
+    return _with_short_indices(validate_data(model, X, accept_sparse="csr", dtype="numeric", reset=False))
 
 
-def as_named_labels(Y: Any, classes: NDArray[Any] | None = None) -> tuple[Labels, NDArray[Any]]:
-    """Return a label matrix and the names of its columns.
-
-    Parameters
-    ----------
-    Y : array-like, sparse matrix or DataFrame of shape (n, K), or list of n label sets
-        Label sets are sets, or lists or tuples that hold names; they become columns through scikit-learn's
-        MultiLabelBinarizer. Columns of a DataFrame are named by it, others are numbered.
-    classes : ndarray of shape (K,), default=None
-        Names of labels known from training, which Y must not go beyond; columns of these names are put in their order.
-    """
-    if _is_label_sets(Y):
-        sets = [tuple(labels) for labels in Y]
-        if classes is not None:
-            unknown = {label for labels in sets for label in labels} - set(classes.tolist())
-            if unknown:
-                raise ValueError(f"Y has labels that were not there in training: {sorted(map(str, unknown))}.")
-        binarizer = MultiLabelBinarizer(classes=None if classes is None else classes.tolist())
-        return binarizer.fit_transform(sets).astype(np.uint8), binarizer.classes_
+def check_labels(model: Any, Y: Any) -> Labels:
+    """Read labels to compare predictions with, in the form and in the order of those of `fit`."""
+    Y = list(Y) if isinstance(Y, Iterator) else Y
+    classes = model.classes_.tolist()
+    if _is_label_sets(Y, lists=model._given_as_sets):
+        return _from_sets(Y, classes)[0]
     labels = as_labels(Y)
-    names = np.asarray(Y.columns) if hasattr(Y, "columns") else np.arange(labels.shape[1])
-    if classes is None:
-        return labels, names
     if labels.shape[1] != len(classes):
         raise ValueError(f"Y has {labels.shape[1]} labels; in training it had {len(classes)}.")
-    if hasattr(Y, "columns") and set(names) == set(classes):
-        labels = labels[:, [names.tolist().index(name) for name in classes.tolist()]]
-    return labels, classes
+    names = _names(Y).tolist()
+    if not hasattr(Y, "columns") or names == classes:
+        return labels
+    if sorted(map(str, names)) == sorted(map(str, classes)):
+        return labels[:, [names.index(name) for name in classes]]
+    if classes == list(range(len(classes))):  # the labels of training had no names
+        return labels
+    unknown, missing = sorted({*names} - {*classes}, key=str), sorted({*classes} - {*names}, key=str)
+    raise ValueError(f"Y has other labels than in training: {unknown} are new, {missing} are missing.")
 
 
-def type_of_labels(Y: Any) -> Any:
+def _with_short_indices(X: Any) -> Any:
+    """Sparse features with 32-bit indices where they suffice: scikit-learn's trees take no others."""
+    if not sparse.issparse(X) or X.indices.dtype == np.int32 or max(*X.shape, X.nnz) > np.iinfo(np.int32).max:
+        return X
+    return type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+
+
+def _names(Y: Any) -> NDArray[Any]:
+    """Names of a frame's columns; other columns are numbered."""
+    return np.asarray(Y.columns) if hasattr(Y, "columns") else np.arange(np.shape(Y)[1])
+
+
+def _type_of_labels(Y: Any) -> Any:
     """Type in which predictions are returned: that of the labels where it is a type of numbers, else int64."""
-    dtype = getattr(Y, "dtype", None)
+    if hasattr(Y, "dtypes"):
+        kinds = {*Y.dtypes}
+        dtype = np.result_type(*kinds) if all(isinstance(kind, np.dtype) for kind in kinds) else None
+    else:
+        dtype = getattr(Y, "dtype", None) or np.asarray(Y).dtype
     return dtype if isinstance(dtype, np.dtype) and dtype.kind in "biuf" else np.dtype(np.int64)
 
 
-def _is_label_sets(Y: Any) -> bool:
-    if isinstance(Y, (str, bytes)) or sparse.issparse(Y) or getattr(Y, "ndim", 1) != 1:
+def _from_sets(Y: Any, classes: list[Any] | None = None) -> tuple[Labels, NDArray[Any]]:
+    """Label matrix of label sets, made by scikit-learn's MultiLabelBinarizer, and the names of its columns."""
+    sets = [tuple(labels) for labels in Y]
+    for row, labels in enumerate(sets):
+        if len(set(labels)) < len(labels):
+            raise ValueError(
+                f"Row {row} of Y is {list(labels)!r}, which holds a label twice. A list of lists counts as label sets if "
+                "it holds strings or its rows differ in length; for a matrix give rows of equally many zeros and ones."
+            )
+    if classes is not None and (
+        unknown := sorted({label for labels in sets for label in labels} - {*classes}, key=str)
+    ):
+        raise ValueError(
+            f"Y has labels that were not there in training: {unknown}. To split data whose labels may be missing "
+            "from a part, turn label sets into a matrix with MultiLabelBinarizer first."
+        )
+    binarizer = MultiLabelBinarizer(classes=classes)
+    try:
+        return binarizer.fit_transform(sets).astype(np.uint8), np.asarray(binarizer.classes_)
+    except TypeError:
+        raise ValueError("Names of labels must be all strings or all numbers.") from None
+
+
+def _is_label_sets(Y: Any, lists: bool = False) -> bool:
+    """Whether Y is a sequence of label sets rather than a matrix.
+
+    Sets are; lists and tuples are if they hold strings, or if they differ in length and hold more than zeros and ones,
+    or if `lists` says so.
+    """
+    if isinstance(Y, (str, bytes)) or sparse.issparse(Y) or getattr(Y, "ndim", 1) != 1 or not hasattr(Y, "__iter__"):
         return False
-    rows = list(Y) if hasattr(Y, "__iter__") else []
-    if any(isinstance(row, (set, frozenset)) for row in rows):
-        return all(isinstance(row, (set, frozenset, list, tuple)) for row in rows)
-    if not rows or not all(isinstance(row, (list, tuple)) for row in rows):
+    rows = list(Y)
+    if not rows or not all(isinstance(row, (set, frozenset, list, tuple)) for row in rows):
         return False
+    if lists or any(isinstance(row, (set, frozenset)) for row in rows):
+        return True
+    members = {member for row in rows for member in row if isinstance(member, Hashable)}
     ragged = len({len(row) for row in rows}) > 1
-    return ragged or any(isinstance(label, str) for row in rows for label in row)
+    return any(isinstance(member, str) for member in members) or (ragged and not members <= {0, 1})
 
 
 def check_components(n_components: int | float | None, K: int) -> int:

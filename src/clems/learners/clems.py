@@ -21,6 +21,7 @@ from clems.validation import check_components
 
 TRANSFORMS: dict[str, Callable[[Floats], Floats]] = {"sqrt": np.sqrt, "identity": np.positive}
 ROLES = ("mirrored", "swapped")
+DTYPES = ("float32", "float64", np.float32, np.float64)
 
 
 class CLEMS(LabelEmbeddingClassifier):
@@ -69,6 +70,8 @@ class CLEMS(LabelEmbeddingClassifier):
     embedding_ : Embedding
         `truth` and `prediction` points (L, M), `stress` (0 is perfect, 1 is a single point), `n_iter`, `converged`,
         `history`.
+    cost_ : Cost
+        The cost trained for.
     estimator_ : estimator
         Fitted regressor.
     classes_ : ndarray of shape (K,)
@@ -107,7 +110,7 @@ class CLEMS(LabelEmbeddingClassifier):
         estimator: Any = None,
         max_iter: int = 500,
         tol: float = 1e-4,
-        dtype: str = "float64",
+        dtype: Any = "float64",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -139,18 +142,22 @@ class CLEMS(LabelEmbeddingClassifier):
             Rows are truths, columns predictions, both in the order of ``candidates_.labels``.
         """
         check_is_fitted(self)
-        wanted = self._dissimilarity(self.candidates_.labels)
+        wanted = self._dissimilarity()
         distance = euclidean_distances(self.embedding_.truth, self.embedding_.prediction)
         return np.asarray((distance - wanted) ** 2)
 
     def _fit_encode(self, Y: Labels, weight: NDArray[np.float64] | None, random_state: np.random.RandomState) -> Floats:
         if self.roles not in ROLES:
             raise ValueError(f"roles must be one of {', '.join(map(repr, ROLES))}; got {self.roles!r}.")
+        if self.dtype not in DTYPES:
+            raise ValueError(f"dtype must be 'float32' or 'float64'; got {self.dtype!r}.")
         cost = get_cost(self.cost)
+        transform = self._transform()
         size = check_components(self.n_components, Y.shape[1])
         start = perf_counter()
         self.candidates_ = candidates = choose_candidates(Y, self.candidates, cost, random_state, weight)
-        dissimilarity = self._dissimilarity(candidates.labels)
+        self.cost_, self._fitted_transform = cost, transform
+        dissimilarity = self._dissimilarity()
         self.embedding_ = embedding = mirrored_smacof(
             dissimilarity,
             label_start(candidates.labels, dissimilarity, size, random_state),
@@ -163,28 +170,28 @@ class CLEMS(LabelEmbeddingClassifier):
             f"embedding: {len(candidates)} label vectors in {size} dimensions, "
             f"stress {embedding.stress:.2g} after {embedding.n_iter} steps in {perf_counter() - start:.1f} s"
         )
-        return (embedding.truth if self.roles == "mirrored" else embedding.prediction)[candidates.index]
+        roles = embedding.truth, embedding.prediction
+        learned, self._decoded = roles if self.roles == "mirrored" else roles[::-1]
+        return learned[candidates.index]
 
     def _decode(self, Z: Floats) -> NDArray[np.uint8]:
-        embedding = self.embedding_
-        among = embedding.prediction if self.roles == "mirrored" else embedding.truth
-        return self.candidates_.labels[nearest(Z, among)]
+        return self.candidates_.labels[nearest(Z, self._decoded)]
 
-    def _dissimilarity(self, labels: NDArray[np.uint8]) -> Floats:
-        """Transform the costs of all pairs of label vectors, truth in rows."""
-        if self.dtype not in ("float32", "float64"):
-            raise ValueError(f"dtype must be 'float32' or 'float64'; got {self.dtype!r}.")
-        if not callable(self.cost_transform) and self.cost_transform not in TRANSFORMS:
+    def _transform(self) -> Callable[[Floats], Floats]:
+        if callable(self.cost_transform):
+            return self.cost_transform
+        if not isinstance(self.cost_transform, str) or self.cost_transform not in TRANSFORMS:
             names = ", ".join(map(repr, TRANSFORMS))
             raise ValueError(f"cost_transform must be one of {names} or a function; got {self.cost_transform!r}.")
-        transform = self.cost_transform if callable(self.cost_transform) else TRANSFORMS[self.cost_transform]
-        costs = get_cost(self.cost).pairwise(labels, labels, dtype=self.dtype)
-        dissimilarity = np.asarray(transform(costs), self.dtype)
+        return TRANSFORMS[self.cost_transform]
+
+    def _dissimilarity(self) -> Floats:
+        """Transform the costs of all pairs of candidates, truth in rows."""
+        labels, dtype = self.candidates_.labels, np.dtype(self.dtype)
+        costs = self.cost_.pairwise(labels, labels, dtype=dtype)
+        dissimilarity = np.asarray(self._fitted_transform(costs), dtype)
         if dissimilarity.shape != costs.shape or not (dissimilarity >= 0).all() or np.isinf(dissimilarity).any():
             raise ValueError(
                 "cost_transform must turn an array of costs into finite distances of at least 0, one for one."
             )
         return dissimilarity
-
-    def _criterion(self) -> Any:
-        return get_cost(self.cost)
