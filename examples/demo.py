@@ -43,8 +43,8 @@ def main() -> None:
     X, Y = digit_scenes(4000, random_state=0)
     console.print(
         f"\n{len(X):,} pictures of one to three overlapping handwritten digits; the labels say which digits are there. "
-        f"{TRAIN:,} train, {len(X) - TRAIN:,} test. BR is binary relevance, one classifier per label; CLEMS regresses with "
-        "the same twelve nearest neighbours.\n"
+        f"{TRAIN:,} train, {len(X) - TRAIN:,} test. BR is binary relevance, one classifier per label; CLEMS regresses "
+        "with the same twelve nearest neighbours.\n"
     )
     models = {
         "BR forest": MultiOutputClassifier(RandomForestClassifier(n_jobs=-1, random_state=0)),

@@ -108,8 +108,8 @@ def _from_sets(Y: Any, classes: list[Any] | None = None) -> tuple[Labels, NDArra
     for row, labels in enumerate(sets):
         if len(set(labels)) < len(labels):
             raise ValueError(
-                f"Row {row} of Y is {list(labels)!r}, which holds a label twice. A list of lists counts as label sets if "
-                "it holds strings or its rows differ in length; for a matrix give rows of equally many zeros and ones."
+                f"Row {row} of Y is {list(labels)!r}, which holds a label twice. A list of lists counts as label sets "
+                "if it holds strings or its rows differ in length; a matrix has rows of equally many zeros and ones."
             )
     if classes is not None and (
         unknown := sorted({label for labels in sets for label in labels} - {*classes}, key=str)
