@@ -72,10 +72,10 @@ def main() -> None:
         mean, paper = values.mean(), printed(datasets[d], costs[c])
         error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
         ratios[d, c] = mean / paper
-        text += f"| {datasets[d]} | {costs[c]} | {mean:.4g} ± {error:.2g} | {paper:.4g} | {ratios[d, c]:.2f} |\n"
+        text += f"| {datasets[d]} | {costs[c]} | {mean:.4g} ± {error:.2g} | {paper:.4g} | {ratios[d, c]:.3f} |\n"
     text += f"\n| clems / paper | {' | '.join(costs)} |\n|---|{'---|' * len(costs)}\n"
     for dataset, row in zip(datasets, ratios, strict=True):
-        text += f"| {dataset} | {' | '.join(f'{ratio:.2f}' for ratio in row)} |\n"
+        text += f"| {dataset} | {' | '.join(f'{ratio:.3f}' for ratio in row)} |\n"
     print(text)
     if arguments.output:
         arguments.output.write_text(text)
