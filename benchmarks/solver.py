@@ -76,7 +76,7 @@ def timed(function, *arguments, **settings):
 def embed(cost: str, labels, frequency, dtype, max_iter=500):
     """All that CLEMS does before the regression: costs, start, solver."""
     dissimilarity = np.sqrt(COSTS[cost].pairwise(labels, labels, dtype=dtype))
-    start = label_start(labels, dissimilarity, labels.shape[1], np.random.RandomState(0))
+    start = label_start(labels, labels.shape[1], np.random.RandomState(0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return mirrored_smacof(dissimilarity, start, frequency, max_iter=max_iter)

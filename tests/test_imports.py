@@ -7,6 +7,7 @@ import clems
 
 LAYERS = [
     ["clems.counts"],
+    ["clems.cost"],
     ["clems.costs"],
     ["clems.criteria"],
     ["clems.candidates", "clems.smacof", "clems.forest", "clems.decoding", "clems.validation"],

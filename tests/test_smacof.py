@@ -73,7 +73,7 @@ def test_ends_at_a_fixed_point_of_the_dense_step():
 def test_hamming_embeds_without_stress(K, dtype):
     labels = np.unique(np.random.default_rng(0).integers(0, 2, (40, K)), axis=0)
     D = np.sqrt(COSTS["hamming"].pairwise(labels, labels, dtype=dtype))
-    result = mirrored_smacof(D, label_start(labels, D, K, np.random.RandomState(0)))
+    result = mirrored_smacof(D, label_start(labels, K, np.random.RandomState(0)))
     assert result.stress < {np.float32: 1e-6, np.float64: 1e-9}[dtype]
     assert result.converged
     np.testing.assert_allclose(result.truth, result.prediction, atol=1e-2)
@@ -84,7 +84,7 @@ def test_hamming_embeds_without_stress(K, dtype):
 def test_any_dimension(name, size):
     labels = np.unique(np.random.default_rng(0).integers(0, 2, (30, 6)), axis=0)
     D = np.sqrt(COSTS[name].pairwise(labels, labels))
-    start = label_start(labels, D, size, np.random.RandomState(0))
+    start = label_start(labels, size, np.random.RandomState(0))
     result = mirrored_smacof(D, start, max_iter=5000)
     assert result.truth.shape == result.prediction.shape == (len(labels), size)
     assert result.stress < result.history[0]
@@ -94,7 +94,7 @@ def test_more_dimensions_fit_better():
     labels = np.unique(np.random.default_rng(0).integers(0, 2, (30, 6)), axis=0)
     D = np.sqrt(COSTS["accuracy"].pairwise(labels, labels))
     stress = [
-        mirrored_smacof(D, label_start(labels, D, size, np.random.RandomState(0)), max_iter=5000).stress
+        mirrored_smacof(D, label_start(labels, size, np.random.RandomState(0)), max_iter=5000).stress
         for size in (1, 3, 6, 12)
     ]
     assert sorted(stress, reverse=True) == stress
@@ -105,7 +105,7 @@ def test_more_dimensions_than_vectors_fit_as_well_as_enough():
     labels[:, 50:] = np.random.RandomState(0).randint(0, 2, (8, 50))
     D = np.sqrt(COSTS["hamming"].pairwise(labels, labels))
     for size in (7, 8, 50, 100):
-        assert mirrored_smacof(D, label_start(labels, D, size, np.random.RandomState(0))).stress < 1e-8
+        assert mirrored_smacof(D, label_start(labels, size, np.random.RandomState(0))).stress < 1e-8
 
 
 @pytest.mark.parametrize(
@@ -134,6 +134,16 @@ def test_neither_the_unit_nor_the_number_of_rows_matters():
     scaled = mirrored_smacof(1000 * D, (1000 * T, 1000 * P), 50 * weight, max_iter=2000)
     assert scaled.n_iter == plain.n_iter
     assert scaled.stress == pytest.approx(plain.stress)
+
+
+def test_the_scale_of_the_start_does_not_matter():
+    D, weight, T, P = problem(5)
+    P -= P.mean(axis=0)
+    plain, large = (mirrored_smacof(D, (c * T, c * P), weight, max_iter=2000) for c in (1, 1000))
+    assert large.history[0] == pytest.approx(plain.history[0])
+    assert large.stress == pytest.approx(plain.stress, rel=1e-3)
+    scales = [raw_stress(D, weight, c * T, c * P) for c in np.linspace(0.01, 3, 300)]
+    assert plain.history[0] == pytest.approx(min(scales), rel=1e-3)
 
 
 def test_says_what_to_do_when_it_does_not_converge():

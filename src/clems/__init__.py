@@ -1,7 +1,8 @@
 """Cost-sensitive multi-label classification."""
 
 from clems.candidates import CandidateSet
-from clems.costs import COSTS, Cost, f_beta, get_cost, weighted_hamming
+from clems.cost import Cost
+from clems.costs import COSTS, f_beta, get_cost, weighted_hamming
 from clems.criteria import CRITERIA, Criterion, get_criterion
 from clems.learners import CLEMS, LEARNERS
 from clems.smacof import Embedding, mirrored_smacof

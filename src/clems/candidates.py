@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from clems.costs import Cost
+from clems.cost import Cost
 from clems.counts import Labels, as_labels, row_blocks
 
 Vectors = NDArray[np.uint8]

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import make_scorer
 
 from clems import counts
-from clems.costs import COSTS, Cost, f1, get_cost
+from clems.cost import Cost
+from clems.costs import COSTS, f1, get_cost
 from clems.counts import Labels
 
 Weight = NDArray[np.float64] | None

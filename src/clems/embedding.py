@@ -14,7 +14,7 @@ from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter
 
-from clems.costs import Cost
+from clems.cost import Cost
 from clems.counts import Floats, Labels, row_blocks
 from clems.criteria import get_criterion
 from clems.forest import default_forest

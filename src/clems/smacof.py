@@ -20,7 +20,7 @@ from clems.counts import Floats, as_weights
 
 PATIENCE = 5  # evaluations over which the decrease is judged: a single short step is not the end
 NEGLIGIBLE = 1e-3  # the decrease of a smaller stress is judged as if the stress were this large
-JITTER = 1e-4  # of the start, as a share of the distances: enough to leave a plane, too little to cost steps
+JITTER = 1e-4  # of the start, as a share of its spread
 CACHE = 1 << 16  # entries of D handled at a time, so that the pass over them stays in a core's cache
 
 
@@ -98,7 +98,7 @@ def mirrored_smacof(
     direction, *_ = basis = np.empty((3, *point.shape), point.dtype)
     flat, coefficients = basis.reshape(3, -1), np.empty(3, point.dtype)
     old, new = 1, 2
-    stress = problem(point, out=basis[old])
+    stress = problem.rescale(point, problem(point, out=basis[old]), basis[old])
     history = [stress]
     np.multiply(basis[old], 2, out=direction)  # the over-relaxed first step of De Leeuw and Heiser
     plain = False
@@ -157,7 +157,7 @@ class Majoriser:
         given: Any = np.asarray(dissimilarity)
         if given.ndim != 2 or not given.size or given.dtype.kind not in "biuf":
             raise ValueError(f"dissimilarity must be a matrix of numbers; got {given.dtype} of shape {given.shape}.")
-        if not (np.isfinite(given).all() and (given >= 0).all()):
+        if not (given.min() >= 0 and given.max() < np.inf):
             raise ValueError("dissimilarity must hold finite numbers of at least 0.")
         self.dtype: Any = np.float32 if given.dtype == np.float32 else np.float64
         self.dissimilarity: Floats = np.ascontiguousarray(given, self.dtype)
@@ -169,8 +169,6 @@ class Majoriser:
         self.root = np.sqrt(self.share * columns)[:, None].astype(self.dtype)
         self.scale = float(self.share @ np.einsum("ij,ij->i", self.dissimilarity, self.dissimilarity, dtype=np.float64))
         self.precision = float(np.finfo(self.dtype).eps)
-        # Added to squared distances, it hides the rounding errors of nearly equal points and keeps ratios finite.
-        self.smoothing = 16 * self.precision * (self.scale / columns or 1.0)
         self.ratio = np.empty_like(self.dissimilarity)
         self.error = np.empty(rows)
         self.buffer = np.empty((min(rows, max(1, CACHE // columns)), columns), self.dtype)
@@ -205,15 +203,18 @@ class Majoriser:
         np.multiply(prediction, -2, out=right[:, :size])
         # One pair of factors serves all three products: left rightᵀ are the squared distances, and the added columns
         # turn the other two products into row and column sums on the way.
-        left[:, size], left[:, size + 1] = np.einsum("ij,ij->i", truth, truth) + self.smoothing, 1
-        right[:, size], right[:, size + 1] = 1, np.einsum("ij,ij->i", prediction, prediction)
-        np.matmul(left, right.T, out=self.ratio)
-        self._ratios()
-        if not np.isfinite(self.error).all():  # rounding made a square negative, which points far apart can do
-            np.maximum(np.matmul(left, right.T, out=self.ratio), self.smoothing, out=self.ratio)
-            self._ratios()
-        left *= self.share[:, None].astype(self.dtype)
+        of_truth, of_prediction = np.einsum("ij,ij->i", truth, truth), np.einsum("ij,ij->i", prediction, prediction)
+        # Added to squared distances, it hides the rounding errors of nearly equal points and keeps ratios finite.
+        smoothing = 16 * self.precision * (max(of_truth.max() + of_prediction.max(), self.scale / columns) or 1.0)
+        left[:, size], left[:, size + 1] = of_truth + smoothing, 1
+        right[:, size], right[:, size + 1] = 1, of_prediction
+        self._ratios(np.matmul(left, right.T, out=self.ratio))
         np.matmul(self.ratio, right, out=by_row)  # −2 G P, row sums of G, and a column not needed
+        if not np.isfinite(by_row[:, size]).all():  # rounding made a square negative or zero all the same
+            np.matmul(left, right.T, out=self.ratio)
+            self._ratios(np.maximum(self.ratio, smoothing, out=self.ratio))
+            np.matmul(self.ratio, right, out=by_row)
+        left *= self.share[:, None].astype(self.dtype)
         np.matmul(self.ratio.T, left, out=by_column)  # (aG)ᵀ T, a column not needed, and column sums of aG
 
         # T − T' and P − P' for T' = (rowsum(G) T − G P) / L_p and P' = colsum(aG) P − (aG)ᵀ T, centred
@@ -225,22 +226,33 @@ class Majoriser:
         out[rows:] -= out[rows:].mean(axis=0)
         return float(self.share @ self.error) / self.scale if self.scale else 0.0
 
-    def _ratios(self) -> None:
+    def rescale(self, point: Floats, stress: float, residual: Floats) -> float:
+        """Bring a point and its residual to the scale of least stress, and return that stress; no evaluation needed.
+
+        The Guttman transform of a point does not depend on its scale, and the stress is quadratic in it.
+        """
+        spread = float(np.vdot(point, point)) / self.scale if self.scale else 0.0
+        if not spread:
+            return stress
+        stretch = (1 + spread - stress) / (2 * spread)
+        residual += (stretch - 1) * point
+        point *= stretch
+        return min(stress, max(0.0, 1 - stretch**2 * spread))
+
+    def _ratios(self, squares: Floats) -> None:
         """Turn squared distances into ratios ``D / d`` and sum the squared errors of each row, a few rows at a time."""
-        with np.errstate(invalid="ignore"):
-            for first in range(0, len(self.ratio), len(self.buffer)):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            for first in range(0, len(squares), len(self.buffer)):
                 rows = slice(first, first + len(self.buffer))
-                ratio, dissimilarity = self.ratio[rows], self.dissimilarity[rows]
+                ratio, dissimilarity = squares[rows], self.dissimilarity[rows]
                 np.sqrt(ratio, out=ratio)
                 error = np.subtract(ratio, dissimilarity, out=self.buffer[: len(ratio)])
                 self.error[rows] = np.vecdot(error, error)
                 np.divide(dissimilarity, ratio, out=ratio)
 
 
-def label_start(
-    labels: ArrayLike, dissimilarity: Floats, n_components: int, random_state: np.random.RandomState
-) -> tuple[Floats, Floats]:
-    """First truth and prediction points: the label vectors themselves, at the scale of the dissimilarities.
+def label_start(labels: ArrayLike, n_components: int, random_state: np.random.RandomState) -> tuple[Floats, Floats]:
+    """First truth and prediction points: the label vectors themselves.
 
     Label vectors are cut to their leading principal axes when there are more labels than components, padded with zeros
     when there are fewer, and told apart by a small seeded jitter of opposite sign in the two roles.
@@ -249,8 +261,6 @@ def label_start(
     ----------
     labels : array-like of shape (L, K)
         Label vectors.
-    dissimilarity : ndarray of shape (L, L)
-        Wanted distances.
     n_components : int
         Dimension M of the points.
     random_state : RandomState
@@ -265,9 +275,8 @@ def label_start(
         vectors = PCA(min(n_components, *vectors.shape), random_state=random_state).fit_transform(vectors)
     point = np.zeros((len(vectors), n_components))
     point[:, : vectors.shape[1]] = vectors - vectors.mean(axis=0)
-    spread = np.sqrt(2 * point.var(axis=0).sum())  # root mean squared distance of two points
-    wanted = float(np.sqrt(np.einsum("ij,ij->", dissimilarity, dissimilarity, dtype=np.float64) / dissimilarity.size))
-    if spread > 0:
-        point *= wanted / spread
-    jitter = random_state.standard_normal(point.shape) * (JITTER * wanted / np.sqrt(n_components))
+    # Dimensions beyond the labels' own start from the jitter alone, and would be slow to open from too little.
+    share = JITTER if n_components <= vectors.shape[1] else 10 * JITTER
+    spread = np.sqrt(point.var(axis=0).sum())
+    jitter = random_state.standard_normal(point.shape) * (share * spread / np.sqrt(n_components))
     return point + jitter, point - jitter

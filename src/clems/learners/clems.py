@@ -12,7 +12,8 @@ from sklearn.metrics import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
 from clems.candidates import choose_candidates
-from clems.costs import Cost, get_cost
+from clems.cost import Cost
+from clems.costs import get_cost
 from clems.counts import Floats, Labels
 from clems.decoding import nearest
 from clems.embedding import LabelEmbeddingClassifier
@@ -160,7 +161,7 @@ class CLEMS(LabelEmbeddingClassifier):
         dissimilarity = self._dissimilarity()
         self.embedding_ = embedding = mirrored_smacof(
             dissimilarity,
-            label_start(candidates.labels, dissimilarity, size, random_state),
+            label_start(candidates.labels, size, random_state),
             candidates.weight,
             max_iter=self.max_iter,
             tol=self.tol,
@@ -190,7 +191,7 @@ class CLEMS(LabelEmbeddingClassifier):
         labels, dtype = self.candidates_.labels, np.dtype(self.dtype)
         costs = self.cost_.pairwise(labels, labels, dtype=dtype)
         dissimilarity = np.asarray(self._fitted_transform(costs), dtype)
-        if dissimilarity.shape != costs.shape or not (dissimilarity >= 0).all() or np.isinf(dissimilarity).any():
+        if dissimilarity.shape != costs.shape or not (dissimilarity.min() >= 0 and dissimilarity.max() < np.inf):
             raise ValueError(
                 "cost_transform must turn an array of costs into finite distances of at least 0, one for one."
             )
