@@ -98,7 +98,7 @@ def mirrored_smacof(
     direction, *_ = basis = np.empty((3, *point.shape), point.dtype)
     flat, coefficients = basis.reshape(3, -1), np.empty(3, point.dtype)
     old, new = 1, 2
-    stress = problem.rescale(point, problem(point, out=basis[old]), basis[old])
+    stress = problem.start(point, out=basis[old])
     history = [stress]
     np.multiply(basis[old], 2, out=direction)  # the over-relaxed first step of De Leeuw and Heiser
     plain = False
@@ -226,18 +226,20 @@ class Majoriser:
         out[rows:] -= out[rows:].mean(axis=0)
         return float(self.share @ self.error) / self.scale if self.scale else 0.0
 
-    def rescale(self, point: Floats, stress: float, residual: Floats) -> float:
-        """Bring a point and its residual to the scale of least stress, and return that stress; no evaluation needed.
+    def start(self, point: Floats, out: Floats) -> float:
+        """Bring a point to the scale of least stress and evaluate it, at the price of one evaluation.
 
-        The Guttman transform of a point does not depend on its scale, and the stress is quadratic in it.
+        The Guttman transform of a point does not depend on its scale, and the stress is quadratic in it: where the mean
+        squared distance is that of the dissimilarities, it is least at ``1 − stress / 2`` of that scale.
         """
-        spread = float(np.vdot(point, point)) / self.scale if self.scale else 0.0
-        if not spread:
-            return stress
-        stretch = (1 + spread - stress) / (2 * spread)
-        residual += (stretch - 1) * point
-        point *= stretch
-        return min(stress, max(0.0, 1 - stretch**2 * spread))
+        norm = float(np.vdot(point, point))
+        if not (norm and self.scale):
+            return self(point, out=out)
+        point *= np.sqrt(self.scale / norm)
+        stress = self(point, out=out)
+        out -= stress / 2 * point
+        point *= 1 - stress / 2
+        return stress - stress**2 / 4
 
     def _ratios(self, squares: Floats) -> None:
         """Turn squared distances into ratios ``D / d`` and sum the squared errors of each row, a few rows at a time."""
