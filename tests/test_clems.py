@@ -274,6 +274,8 @@ def test_columns_of_a_frame_are_matched_by_name():
     with pytest.raises(ValueError, match=r"\['z'\] are new, \['a'\] are missing"):
         model.score(X[TEST], frame[TEST].rename(columns={"a": "z"}))
     assert fit().score(X[TEST], frame[TEST]) == fit().score(X[TEST], Y[TEST])
+    numbered = frame[TEST].set_axis([str(k) for k in range(10)], axis=1)
+    assert fit().score(X[TEST], numbered) == fit().score(X[TEST], Y[TEST])
 
 
 def test_lists_as_label_sets_and_as_matrix():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ Formula = Callable[[Counts], Floats]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cost:
+class Cost(ABC):
     """Penalty of a prediction, given the truth: at least 0, lower is better, truth first.
 
     Use :func:`get_cost` to obtain one; subclasses say how it is computed.
@@ -82,12 +83,13 @@ class Cost:
             result[rows] = costs_of(truth[rows])
         return result
 
+    @abstractmethod
     def _rowwise(self, Y: Labels, P: Labels) -> NDArray[np.float64]:
-        raise NotImplementedError
+        """Return the cost of each row of checked labels."""
 
+    @abstractmethod
     def _pairwise_with(self, P: Labels, dtype: DTypeLike) -> Callable[[Labels], Floats]:
         """Return the function from a block of truths to their costs against every row of P."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,14 +162,14 @@ class CallableCost(Cost):
 
     def _pairwise_with(self, P: Labels, dtype: DTypeLike) -> Callable[[Labels], Floats]:
         prediction = _dense(P)
+        if not self.pairs:  # a function of all pairs, taken for one of rows, is found out before it fills the memory
+            self._call(prediction[:2], prediction[:2], (len(prediction[:2]),))
 
         def costs_of(Y: Labels) -> Floats:
             truth = _dense(Y)
             shape = len(truth), len(prediction)
             if self.pairs:
                 return self._call(truth, prediction, shape).astype(dtype, copy=False)
-            # A function of all pairs, taken for one of rows, is found out here before it fills the memory.
-            self._call(prediction[:2], prediction[:2], (len(prediction[:2]),))
             block = np.empty(shape, dtype)
             for rows in counts.row_blocks(shape[0], prediction.size):
                 repeated = np.repeat(truth[rows], shape[1], axis=0)

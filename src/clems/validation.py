@@ -72,7 +72,7 @@ def check_labels(model: Any, Y: Any) -> Labels:
     names = _names(Y).tolist()
     if not hasattr(Y, "columns") or names == classes:
         return labels
-    if sorted(map(str, names)) == sorted(map(str, classes)):
+    if {*names} == {*classes}:
         return labels[:, [names.index(name) for name in classes]]
     if classes == list(range(len(classes))):  # the labels of training had no names
         return labels
