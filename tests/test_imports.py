@@ -10,13 +10,22 @@ LAYERS = [
     ["clems.cost"],
     ["clems.costs"],
     ["clems.criteria"],
-    ["clems.candidates", "clems.smacof", "clems.forest", "clems.decoding", "clems.validation"],
+    ["clems.model_selection", "clems.candidates", "clems.smacof", "clems.forest", "clems.decoding", "clems.validation"],
     ["clems.embedding"],
     ["clems.learners.*"],
     ["clems.learners"],
     ["clems"],
 ]
-DATASETS = [["clems.datasets.*"], ["clems.datasets"]]  # beside the layers: they use none of them
+DATASETS = [  # beside the layers, of which they use the first
+    ["clems.counts"],
+    ["clems.datasets.source", "clems.datasets.dataset", "clems.datasets.decimals", "clems.datasets.digits"],
+    ["clems.datasets.columns", "clems.datasets.mulan"],
+    ["clems.datasets.attributes", "clems.datasets.frame"],
+    ["clems.datasets.arff", "clems.datasets.libsvm", "clems.datasets.table"],
+    ["clems.datasets.writing"],
+    ["clems.datasets.catalogue"],
+    ["clems.datasets"],
+]
 
 ROOT = Path(clems.__file__).parent
 

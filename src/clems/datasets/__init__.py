@@ -1,5 +1,28 @@
-"""Datasets."""
+"""Datasets: reading them from files of every common form, and the usual ones by name."""
 
+from clems.datasets.arff import read_arff
+from clems.datasets.catalogue import list_datasets, load_dataset
+from clems.datasets.dataset import Dataset, Summary
 from clems.datasets.digits import digit_scenes
+from clems.datasets.frame import from_frame
+from clems.datasets.libsvm import read_libsvm
+from clems.datasets.source import DataError, Limits
+from clems.datasets.table import read_table
+from clems.datasets.writing import write_arff, write_libsvm, write_table
 
-__all__ = ["digit_scenes"]
+__all__ = [
+    "DataError",
+    "Dataset",
+    "Limits",
+    "Summary",
+    "digit_scenes",
+    "from_frame",
+    "list_datasets",
+    "load_dataset",
+    "read_arff",
+    "read_libsvm",
+    "read_table",
+    "write_arff",
+    "write_libsvm",
+    "write_table",
+]

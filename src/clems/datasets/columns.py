@@ -1,0 +1,108 @@
+"""Columns of a table: picking them by name or pattern, and turning words into numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from fnmatch import translate
+from re import compile as pattern
+from typing import Any, Literal, get_args
+
+import numpy as np
+from scipy import sparse
+
+from clems.datasets.source import Origin
+
+Nominal = Literal["codes", "one-hot"]
+
+BINARY = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0, "no": 0.0, "yes": 1.0}
+
+
+def check_nominal(nominal: str | None) -> None:
+    """Refuse a way to encode words that there is not."""
+    if nominal is not None and nominal not in get_args(Nominal):
+        raise ValueError(f"nominal must be 'codes' or 'one-hot'; got {nominal!r}.")
+
+
+def pick(wanted: str | Sequence[str], names: Sequence[str], source: Origin) -> list[int]:
+    """Find columns by names or patterns such as ``tag_*``, in the order wanted and each once."""
+    places = {name: place for place, name in enumerate(names)}
+    found: dict[int, None] = {}
+    for wish in [wanted] if isinstance(wanted, str) else wanted:
+        if wish in places:
+            found[places[wish]] = None
+            continue
+        matches = pattern(translate(wish)).match if isinstance(wish, str) and {*wish} & {*"*?["} else None
+        hits = [place for place, name in enumerate(names) if matches and matches(name)]
+        if not hits:
+            raise source.fault(f"there is no column {wish!r}{_instead(str(wish), names)}")
+        found.update(dict.fromkeys(hits))
+    return list(found)
+
+
+def binary(values: Sequence[str]) -> dict[str, float] | None:
+    """Numbers for the values of a column that says yes or no, whatever their order; None for any other column."""
+    numbers = {value: BINARY[value.lower()] for value in values if value.lower() in BINARY}
+    return numbers if len(numbers) == len(values) == len({*numbers.values()}) else None
+
+
+def one_hot(
+    X: Any, names: Sequence[str], values: Sequence[Sequence[str] | None], source: Origin
+) -> tuple[Any, list[str]]:
+    """Replace columns of codes by one column per value, missing where the code is missing.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array of shape (n, d)
+        Features, the words among them as codes.
+    names : sequence of str
+        Names of the features.
+    values : sequence
+        For each feature the values that its codes stand for, or None if it holds numbers.
+    source : Origin
+        Where it came from; its limits apply.
+    """
+    words = [place for place, listed in enumerate(values) if listed is not None]
+    if not words:
+        return X, list(names)
+    is_sparse = sparse.issparse(X)
+    columns = sum(len(listed or "x") for listed in values)
+    source.check_size(X.shape[0], len(words) if is_sparse else columns, 16 if is_sparse else 8)
+    by_column = X.tocsc() if is_sparse else X
+    parts: list[Any] = []
+    new_names: list[str] = []
+    start = 0
+    for place in [*words, len(names)]:
+        if place > start:
+            parts.append(by_column[:, start:place])
+            new_names += names[start:place]
+        if place < len(names):
+            listed = values[place] or ()
+            codes = by_column[:, [place]].toarray() if is_sparse else by_column[:, [place]]
+            parts.append(_indicators(codes.ravel(), len(listed), is_sparse))
+            new_names += [f"{names[place]}={value}" for value in listed]
+        start = place + 1
+    return (sparse.hstack(parts, format="csr") if is_sparse else np.hstack(parts)), new_names
+
+
+def _indicators(codes: Any, n_values: int, is_sparse: bool) -> Any:
+    n = len(codes)
+    missing = np.isnan(codes)
+    if not is_sparse:
+        hot = (codes[:, None] == np.arange(n_values)).astype(np.float64)
+        hot[missing] = np.nan
+        return hot
+    rows = np.flatnonzero(~missing)
+    hot = sparse.csc_array((np.ones(len(rows)), (rows, codes[rows].astype(np.int64))), shape=(n, n_values))
+    if not missing.any():
+        return hot
+    gaps = np.repeat(np.flatnonzero(missing), n_values)
+    filled = (np.full(len(gaps), np.nan), (gaps, np.tile(np.arange(n_values), int(missing.sum()))))
+    return hot + sparse.csc_array(filled, shape=(n, n_values))
+
+
+def _instead(wish: str, names: Sequence[str]) -> str:
+    if close := get_close_matches(wish, names[:10_000], n=1):
+        return f"; did you mean {close[0]!r}?"
+    shown = ", ".join(map(repr, names[:5]))
+    return f"; there are {shown}{f' and {len(names) - 5:,} more' if len(names) > 5 else ''}"

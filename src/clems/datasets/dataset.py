@@ -1,0 +1,259 @@
+"""A multi-label dataset: features, labels, and what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, overload
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from clems.counts import Labels, as_labels
+
+
+@dataclass(frozen=True)
+class Numbered(Sequence[str]):
+    """Names that are a prefix and a number, made when asked for: a file may have millions of columns."""
+
+    prefix: str
+    numbers: range
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Numbered: ...
+
+    def __getitem__(self, place: int | slice) -> str | Numbered:
+        if isinstance(place, slice):
+            return Numbered(self.prefix, self.numbers[place])
+        return f"{self.prefix}{self.numbers[place]}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Features and labels of the same rows, with their names.
+
+    What was read from a dense file is held in arrays, what was read from a sparse one in CSR; lists of labels, such as
+    a column of tags, are sparse labels.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array of shape (n, d)
+        Features; NaN where one is missing.
+    Y : ndarray or CSR array of shape (n, K)
+        Labels, zeros and ones.
+    feature_names, label_names : sequence of str
+        Names of the columns, each once.
+    name : str, default="data"
+        What to call it.
+    source : str, default=""
+        Where it came from.
+
+    Examples
+    --------
+    >>> from clems.datasets import Dataset
+    >>> pets = Dataset([[4.1], [0.3], [9.0]], [[1, 0], [0, 1], [1, 1]], ["kilograms"], ["furry", "sings"], "pets")
+    >>> pets
+    <Dataset pets: 3 rows, 1 feature, 2 labels>
+    >>> pets.to_frame()
+       kilograms  furry  sings
+    0        4.1      1      0
+    1        0.3      0      1
+    2        9.0      1      1
+    """
+
+    X: Any
+    Y: Labels
+    feature_names: Sequence[str]
+    label_names: Sequence[str]
+    name: str = "data"
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        X = sparse.csr_array(self.X) if sparse.issparse(self.X) else np.asarray(self.X)
+        Y = as_labels(self.Y)
+        if X.ndim != 2 or X.dtype.kind not in "biuf":
+            raise ValueError(f"X must be a matrix of numbers; its shape is {X.shape}, its type {X.dtype}.")
+        if X.shape[0] != Y.shape[0]:
+            raise ValueError(f"X has {X.shape[0]} rows and Y has {Y.shape[0]}; they must have equally many.")
+        for kind, matrix, names in (("feature", X, self.feature_names), ("label", Y, self.label_names)):
+            if len(names) != matrix.shape[1]:
+                raise ValueError(f"There are {matrix.shape[1]} {kind}s but {len(names)} {kind} names.")
+            if not isinstance(names, Numbered):
+                if (twice := first_repeated(names)) is not None:
+                    raise ValueError(f"Two {kind}s are called {twice!r}; names must differ.")
+                object.__setattr__(self, f"{kind}_names", list(names))
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "Y", Y)
+
+    def __repr__(self) -> str:
+        counts = {"row": self.X.shape[0], "feature": self.X.shape[1], "label": self.Y.shape[1]}
+        shown = ", ".join(f"{n:,} {what}{'s' * (n != 1)}" for what, n in counts.items())
+        return f"<Dataset {self.name}: {shown}>"
+
+    def __str__(self) -> str:
+        return f"{self.name}\n{self.summary()}"
+
+    def take(self, rows: ArrayLike | slice, name: str | None = None) -> Dataset:
+        """Make a dataset of some rows: their numbers, a slice or a mask."""
+        X, Y = self.X[rows], self.Y[rows]
+        return Dataset(X, Y, self.feature_names, self.label_names, name or self.name, self.source)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Put features and labels side by side in a DataFrame, sparse columns where they are sparse.
+
+        ``frame[dataset.label_names]`` are the labels, in a form from which learners take the names too.
+        """
+        check_distinct(self)
+        parts = [_frame(self.X, self.feature_names), _frame(self.Y, self.label_names)]
+        return pd.concat(parts, axis="columns")
+
+    def summary(self) -> Summary:
+        """Count what there is."""
+        n, d = self.X.shape
+        K = self.Y.shape[1]
+        Y = sparse.csr_array(self.Y)
+        frequency = np.bincount(Y.indices, minlength=K)
+        sizes = np.diff(Y.indptr)
+        occurring = np.flatnonzero(frequency)
+        rarest = int(occurring[frequency[occurring].argmin()]) if occurring.size else 0
+        commonest = int(frequency.argmax()) if K else 0
+        vectors = {Y.indices[start:stop].tobytes() for start, stop in zip(Y.indptr, Y.indptr[1:], strict=False)}
+        return Summary(
+            rows=n,
+            features=d,
+            labels=K,
+            cardinality=float(sizes.mean()) if n else 0.0,
+            density=float(sizes.mean() / K) if n and K else 0.0,
+            distinct=len(vectors),
+            unlabelled=int((sizes == 0).sum()),
+            never=K - len(occurring),
+            rarest=(self.label_names[rarest], int(frequency[rarest])) if K else ("", 0),
+            commonest=(self.label_names[commonest], int(frequency[commonest])) if K else ("", 0),
+            imbalance=float((frequency.max() / frequency[occurring]).mean()) if occurring.size else 1.0,
+            constant=int(_is_constant(self.X).sum()) if n else 0,
+            missing=int(np.isnan(self.X.data if sparse.issparse(self.X) else self.X).sum()),
+        )
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a dataset holds; `print` shows it as a table.
+
+    Attributes
+    ----------
+    rows, features, labels : int
+        N, d and K.
+    cardinality : float
+        Labels of a row, on average.
+    density : float
+        Cardinality as a share of K.
+    distinct : int
+        Distinct label vectors.
+    unlabelled : int
+        Rows without a label.
+    never : int
+        Labels that no row has.
+    rarest, commonest : tuple of str and int
+        The label with the fewest rows, of those that have any, and that with the most, each with its rows.
+    imbalance : float
+        How many times more rows the most frequent label has than another, averaged over the labels that occur
+        (mean IRLbl).
+    constant : int
+        Features that have one value in all rows.
+    missing : int
+        Missing feature values.
+    """
+
+    rows: int
+    features: int
+    labels: int
+    cardinality: float
+    density: float
+    distinct: int
+    unlabelled: int
+    never: int
+    rarest: tuple[str, int]
+    commonest: tuple[str, int]
+    imbalance: float
+    constant: int
+    missing: int
+
+    def __str__(self) -> str:
+        words = {
+            "cardinality": "labels per row",
+            "density": "share of labels per row",
+            "distinct": "distinct label vectors",
+            "unlabelled": "rows without label",
+            "never": "labels without row",
+            "rarest": "rarest label",
+            "commonest": "most frequent label",
+            "imbalance": "mean imbalance",
+            "constant": "constant features",
+            "missing": "missing values",
+        }
+        lines = []
+        for field in fields(self):
+            value = getattr(self, field.name)
+            match value:
+                case (label, rows):
+                    shown = f"{label} ({rows:,} row{'s' * (rows != 1)})"
+                case int():
+                    shown = f"{value:,}"
+                case _:
+                    shown = f"{value:,.3f}"
+            lines.append(f"{words.get(field.name, field.name):<24}{shown}")
+        return "\n".join(lines)
+
+
+def stack(first: Dataset, second: Dataset) -> Dataset:
+    """Put the rows of the second below those of the first; both have the same columns."""
+    X, Y = (
+        sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)
+        for parts in ((first.X, second.X), (first.Y, second.Y))
+    )
+    return Dataset(X, Y, first.feature_names, first.label_names, first.name, first.source)
+
+
+def first_repeated(names: Sequence[str]) -> str | None:
+    """Find the first name that is there already, if any."""
+    if len(set(names)) == len(names):
+        return None
+    seen: set[str] = set()
+    return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+
+
+def check_distinct(dataset: Dataset) -> None:
+    """Refuse to put features and labels side by side if one of each has the same name."""
+    if shared := {*dataset.feature_names} & {*dataset.label_names}:
+        raise ValueError(f"A feature and a label are both called {min(shared)!r}; rename one of them.")
+
+
+def _frame(matrix: Any, names: Sequence[str]) -> pd.DataFrame:
+    if sparse.issparse(matrix):
+        return pd.DataFrame.sparse.from_spmatrix(matrix, columns=names)
+    return pd.DataFrame(matrix, columns=names)
+
+
+def _is_constant(X: Any) -> NDArray[np.bool_]:
+    """Whether a column has one value, missing ones aside."""
+    if not sparse.issparse(X):
+        low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+        return (low == high) | np.isnan(low)  # type: ignore[no-any-return]
+    columns = X.tocsc()
+    stored = np.diff(columns.indptr)
+    low, high = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    some = np.flatnonzero(stored)
+    if some.size:
+        low[some] = np.fmin.reduceat(columns.data, columns.indptr[some])
+        high[some] = np.fmax.reduceat(columns.data, columns.indptr[some])
+    implicit = stored < X.shape[0]
+    low[implicit], high[implicit] = np.fmin(low[implicit], 0), np.fmax(high[implicit], 0)
+    return (low == high) | np.isnan(low)  # type: ignore[no-any-return]

@@ -1,0 +1,285 @@
+"""DataFrames as datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api import types
+from scipy import sparse
+
+from clems.datasets.columns import BINARY, Nominal, binary, check_nominal, one_hot, pick
+from clems.datasets.dataset import Dataset, first_repeated
+from clems.datasets.source import DataError, Limits, Origin
+
+
+def from_frame(
+    frame: pd.DataFrame,
+    labels: str | Sequence[str] | None = None,
+    *,
+    tags: str | None = None,
+    separator: str | None = None,
+    pairs: pd.DataFrame | None = None,
+    row_id: str | None = None,
+    drop: str | Sequence[str] = (),
+    nominal: Nominal | None = None,
+    name: str = "frame",
+    limits: Limits | None = None,
+) -> Dataset:
+    """Make a dataset of a DataFrame.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per example. Categorical columns are words with known values; sparse columns stay sparse if all
+        features, or all labels, are.
+    labels, tags, separator, pairs, row_id, drop, nominal, limits
+        As in `read_table`; a column of tags may also hold lists or sets, which need no separator.
+    name : str, default="frame"
+        What to call the dataset.
+
+    Returns
+    -------
+    Dataset
+        Names are the columns' names as strings.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from clems.datasets import from_frame
+    >>> frame = pd.DataFrame({"length": [3.5, 1.0], "tags": ["new; urgent", "urgent"]})
+    >>> data = from_frame(frame, tags="tags", separator=";")
+    >>> data.label_names
+    ['new', 'urgent']
+    >>> data.Y.toarray()
+    array([[1, 1],
+           [0, 1]], dtype=uint8)
+    """
+    rows = Rows(name, limits)
+    frame = frame.set_axis([str(column) for column in frame.columns], axis="columns")
+    if (twice := first_repeated(list(frame.columns))) is not None:
+        raise rows.fault(f"two columns are called {twice!r}; names must differ")
+    return dataset_of(
+        frame,
+        rows,
+        labels=labels,
+        tags=tags,
+        separator=separator,
+        pairs=None if pairs is None else (pairs, Rows("pairs", limits)),
+        row_id=row_id,
+        drop=drop,
+        nominal=nominal,
+        name=name,
+        source="",
+    )
+
+
+class Rows(Origin):
+    """Rows of a table, which faults call by number or, if it is known, by line."""
+
+    def __init__(self, name: str, limits: Limits | None, line_of: Callable[[int], int] | None = None) -> None:
+        super().__init__(name, limits)
+        self._line_of = line_of
+
+    def row_fault(self, what: str, row: int, text: object) -> DataError:
+        """Put a sentence about a row together."""
+        if self._line_of is None:
+            return self.fault(f"{what}, in row {row}", text=str(text))
+        return self.fault(what, self._line_of(row), str(text))
+
+
+def dataset_of(
+    frame: pd.DataFrame,
+    rows: Rows,
+    *,
+    labels: str | Sequence[str] | None,
+    tags: str | None,
+    separator: str | None,
+    pairs: tuple[pd.DataFrame, Rows] | None,
+    row_id: str | None,
+    drop: str | Sequence[str],
+    nominal: Nominal | None,
+    name: str,
+    source: str,
+) -> Dataset:
+    """Make a dataset of a frame whose columns have different names."""
+    check_nominal(nominal)
+    _check_choice(labels, tags, separator, pairs, row_id)
+    columns = list(frame.columns)
+    dropped = pick(drop, columns, rows)
+    vocabulary = [labels] if isinstance(labels, str) else labels
+    if tags is not None:
+        taken = pick([tags], columns, rows)
+        found = _tags(frame.iloc[:, taken[0]], separator, rows)
+        Y, label_names = _indicated(found, len(frame), vocabulary, rows)
+    elif pairs is not None:
+        taken = pick([] if row_id is None else [row_id], columns, rows)
+        ids = frame.iloc[:, taken[0]] if taken else pd.Series(range(len(frame)))
+        Y, label_names = _indicated(_paired(ids, rows, *pairs), len(frame), vocabulary, rows)
+    else:
+        taken = [place for place in pick(labels or (), columns, rows) if place not in {*dropped}]
+        if not taken:
+            raise rows.fault("no label is left; labels= and drop= must not name the same columns")
+        Y, label_names = _labels(frame.iloc[:, taken], rows), [columns[place] for place in taken]
+    if not len(frame):
+        raise rows.fault("there are no rows")
+    left = [place for place in range(len(columns)) if place not in {*taken, *dropped}]
+    X, feature_names = _features(frame.iloc[:, left], nominal, rows)
+    return Dataset(X, Y, feature_names, label_names, name, source)
+
+
+def _check_choice(labels: object, tags: object, separator: object, pairs: object, row_id: object) -> None:
+    if tags is not None and pairs is not None:
+        raise ValueError("Labels are either in a column, tags=..., or in a table, pairs=...; not in both.")
+    if labels is None and tags is None and pairs is None:
+        raise ValueError("Say where the labels are: labels= names of columns, tags= a column, or pairs= a table.")
+    if separator is not None and tags is None:
+        raise ValueError("separator= is what is between two tags; it needs tags= the name of their column.")
+    if row_id is not None and pairs is None:
+        raise ValueError("row_id= is the column by which pairs= calls the rows; it needs pairs=.")
+
+
+def _tags(column: pd.Series, separator: str | None, rows: Rows) -> list[tuple[int, str]]:
+    """Find rows and labels in a column of tags."""
+    found = []
+    for row, cell in enumerate(column):
+        if isinstance(cell, (list, tuple, set, frozenset, np.ndarray)):
+            listed = [str(tag) for tag in cell]
+        elif cell is None or cell is pd.NA or cell != cell:
+            continue
+        elif not separator:
+            raise rows.row_fault("say what is between two tags, for instance separator=';'", row, cell)
+        else:
+            listed = str(cell).split() if separator.isspace() else str(cell).split(separator)
+        found += [(row, tag.strip()) for tag in listed if tag.strip()]
+    return found
+
+
+def _paired(ids: pd.Series, rows: Rows, pairs: pd.DataFrame, of_pairs: Rows) -> list[tuple[int, str]]:
+    """Find rows and labels in a table of pairs."""
+    if pairs.shape[1] != 2:
+        raise of_pairs.fault(f"a table of pairs has two columns, row and label; this has {pairs.shape[1]}")
+    keys = ids.astype(str)
+    places = {key: row for row, key in enumerate(keys)}
+    if len(places) < len(keys):
+        row = int(keys.duplicated().argmax())
+        raise rows.row_fault(f"another row has the same {ids.name!r}", row, keys.iloc[row])
+    found = []
+    for row, (key, label) in enumerate(pairs.itertuples(index=False, name=None)):
+        if (place := places.get(str(key).strip())) is None:
+            raise of_pairs.row_fault(f"no row of {rows.name} is called so", row, key)
+        if label is None or label is pd.NA or label != label or not str(label).strip():
+            raise of_pairs.row_fault("the label is missing", row, "")
+        found.append((place, str(label).strip()))
+    return found
+
+
+def _indicated(
+    found: list[tuple[int, str]], n: int, vocabulary: Sequence[str] | None, rows: Rows
+) -> tuple[Any, list[str]]:
+    """Make sparse labels of rows and labels."""
+    names = sorted({label for _, label in found}) if vocabulary is None else list(vocabulary)
+    if not names:
+        raise rows.fault("no row has a label")
+    places = {name: place for place, name in enumerate(names)}
+    for row, label in found:
+        if label not in places:
+            raise rows.row_fault("a label is not among labels=...", row, label)
+    at = [row for row, _ in found], [places[label] for _, label in found]
+    Y = sparse.csr_array((np.ones(len(found)), at), shape=(n, len(names)))
+    Y.data[:] = 1  # a label that a row has twice was added up
+    return Y, names
+
+
+def _labels(frame: pd.DataFrame, rows: Rows) -> Any:
+    """Make labels of columns of zeros and ones."""
+    if all(isinstance(dtype, pd.SparseDtype) for dtype in frame.dtypes):
+        values = _csr(frame)
+        at = np.argwhere(values.data != 1)
+        if not at.size:
+            return values
+    Y = np.empty(frame.shape, np.uint8)
+    for place, (name, column) in enumerate(frame.items()):
+        values = _numbers(column)
+        if values is None:
+            values = np.array([BINARY.get(str(cell).strip().lower(), np.nan) for cell in column], np.float64)
+        wrong = (values != 0) & (values != 1)
+        if wrong.any():
+            row = int(wrong.argmax())
+            cell = "" if pd.isna(column.iloc[row]) else column.iloc[row]
+            raise rows.row_fault(f"label {name!r} must be 0 or 1", row, cell)
+        Y[:, place] = values
+    return Y
+
+
+def _features(frame: pd.DataFrame, nominal: Nominal | None, rows: Rows) -> tuple[Any, list[str]]:
+    """Make numbers of columns."""
+    names = list(frame.columns)
+    if names and all(isinstance(dtype, pd.SparseDtype) for dtype in frame.dtypes):
+        return _csr(frame), names
+    X = np.empty(frame.shape)
+    words: list[Sequence[str] | None] = [None] * len(names)
+    for place, (name, column) in enumerate(frame.items()):
+        values = _numbers(column)
+        if values is None:
+            values, words[place] = _coded(column, name, nominal, rows)
+        if np.isinf(values).any():
+            row = int(np.isinf(values).argmax())
+            raise rows.row_fault(f"column {name!r} must be finite", row, column.iloc[row])
+        X[:, place] = values
+    if nominal != "one-hot":
+        return X, names
+    X, names = one_hot(X, names, words, rows)
+    if (twice := first_repeated(names)) is not None:
+        raise rows.fault(f"one-hot encoding makes two features called {twice!r}; use nominal='codes'")
+    return X, names
+
+
+def _numbers(column: pd.Series) -> NDArray[np.float64] | None:
+    """Numbers of a column that holds numbers or truths, NaN where one is missing."""
+    if types.is_bool_dtype(column.dtype) or types.is_numeric_dtype(column.dtype):
+        if types.is_complex_dtype(column.dtype):
+            return None
+        return np.asarray(column.to_numpy(np.float64, na_value=np.nan))
+    if column.dtype == object and all(
+        isinstance(cell, (bool, int, float, np.number)) or cell is None for cell in column
+    ):
+        return np.asarray(pd.to_numeric(column).to_numpy(np.float64, na_value=np.nan))
+    return None
+
+
+def _coded(
+    column: pd.Series, name: str, nominal: Nominal | None, rows: Rows
+) -> tuple[NDArray[np.float64], list[str] | None]:
+    """Make codes of a column of words, and say which words they stand for."""
+    is_listed = isinstance(column.dtype, pd.CategoricalDtype)
+    if not (is_listed or types.is_string_dtype(column.dtype) or column.dtype == object):
+        raise rows.fault(f"column {name!r} holds {column.dtype}, which is no number; leave it out with drop=[{name!r}]")
+    missing = column.isna().to_numpy()
+    cells = column.astype(object).where(~missing, "").astype(str)
+    listed = [str(value) for value in column.cat.categories] if is_listed else sorted({*cells[~missing]})
+    codes = binary(listed)
+    words = None
+    if codes is None:
+        if nominal is None and not is_listed:
+            row = int((pd.to_numeric(cells, errors="coerce").isna().to_numpy() & ~missing).argmax())
+            raise rows.row_fault(
+                f"column {name!r} must hold numbers; leave it out with drop=[{name!r}], or make numbers of its words "
+                "with nominal='one-hot' or 'codes'",
+                row,
+                column.iloc[row],
+            )
+        codes, words = {word: float(code) for code, word in enumerate(listed)}, listed
+    return cells.map(codes).where(~missing).to_numpy(np.float64, na_value=np.nan), words
+
+
+def _csr(frame: pd.DataFrame) -> Any:
+    """Make a CSR array of sparse columns."""
+    dense_ones = [name for name, dtype in frame.dtypes.items() if dtype.fill_value != 0]
+    frame = frame.astype({name: pd.SparseDtype(frame[name].dtype.subtype, 0) for name in dense_ones})
+    matrix = sparse.csr_array(frame.sparse.to_coo()).astype(np.float64)
+    matrix.eliminate_zeros()
+    return matrix

@@ -1,0 +1,200 @@
+"""Tables in files: CSV and Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pandas as pd
+
+from clems.datasets.columns import Nominal
+from clems.datasets.dataset import Dataset, first_repeated
+from clems.datasets.decimals import read_csv
+from clems.datasets.frame import Rows, dataset_of
+from clems.datasets.source import Limits, PathOrFile, Source, stem
+
+MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?"]
+
+
+def read_table(
+    path: PathOrFile,
+    labels: str | Sequence[str] | None = None,
+    *,
+    tags: str | None = None,
+    separator: str | None = None,
+    pairs: PathOrFile | pd.DataFrame | None = None,
+    row_id: str | None = None,
+    drop: str | Sequence[str] = (),
+    nominal: Nominal | None = None,
+    delimiter: str | None = None,
+    name: str | None = None,
+    encoding: str = "utf-8",
+    limits: Limits | None = None,
+) -> Dataset:
+    """Read a CSV or Parquet file, plain or compressed (gzip, bzip2, xz).
+
+    The labels are columns of zeros and ones (`labels`), or in one column of tags (`tags` and `separator`), or in a
+    second file of row and label (`pairs`). All other columns are features.
+
+    Parameters
+    ----------
+    path : str, path or binary file
+        The file; whether it is Parquet shows in its first bytes. The first line of a CSV names the columns.
+    labels : str, sequence of str or None, default=None
+        Names of label columns, or patterns: ``"tag_*"`` takes all columns that start with ``tag_``. With `tags` or
+        `pairs`: the labels that there are, in order, as in training; others are refused.
+    tags : str or None, default=None
+        Name of a column that holds the labels of each row.
+    separator : str or None, default=None
+        What is between two tags in that column, for instance ``";"``.
+    pairs : path, binary file, DataFrame or None, default=None
+        A table with two columns, row and label, and a line for each label that a row has.
+    row_id : str or None, default=None
+        Name of the column by which `pairs` calls the rows, which is not a feature then; None if it calls them by
+        number, from 0.
+    drop : str or sequence of str, default=()
+        Names or patterns of columns to leave out.
+    nominal : {"codes", "one-hot"} or None, default=None
+        How words become numbers: as the place of a word among the sorted words of its column, or one column per word.
+        The words are those of this file, so another file may give other columns. None refuses words. Columns that say
+        no or yes, false or true are 0 and 1 in any case.
+    delimiter : str or None, default=None
+        What is between two columns of a CSV; None finds out from the first line, of comma, semicolon, tab and bar.
+    name : str or None, default=None
+        What to call the dataset; None for the name of the file.
+    encoding : str, default="utf-8"
+        Encoding of a CSV.
+    limits : Limits or None, default=None
+        What a compressed file may grow to.
+
+    Returns
+    -------
+    Dataset
+        A missing feature (nothing, NA, NaN, null, None or ?) is NaN. Labels from tags or pairs are sparse.
+
+    Raises
+    ------
+    DataError
+        If the file is not what it should be; nothing is returned of it then.
+    """
+    if tags is not None and not separator:
+        raise ValueError("Say what is between two tags, for instance separator=';'.")
+    with Source(path, limits, encoding) as source:
+        as_written = [column for column in (tags, row_id) if column is not None]
+        frame, rows = _read_frame(source, delimiter, as_written)
+    if pairs is None or isinstance(pairs, pd.DataFrame):
+        of_pairs = None if pairs is None else (pairs, Rows("pairs", limits))
+    else:
+        with Source(pairs, limits, encoding) as second:
+            of_pairs = _read_frame(second, None, None)
+    return dataset_of(
+        frame,
+        rows,
+        labels=labels,
+        tags=tags,
+        separator=separator,
+        pairs=of_pairs,
+        row_id=row_id,
+        drop=drop,
+        nominal=nominal,
+        name=name or stem(source.name),
+        source=source.name,
+    )
+
+
+def _read_frame(source: Source, delimiter: str | None, as_written: list[str] | None) -> tuple[pd.DataFrame, Rows]:
+    """Read a table; columns to be left as they are written are given, None for all."""
+    data = source.read()
+    if data.startswith(b"PAR1"):
+        return _read_parquet(data, source), Rows(source.name, source.limits)
+    text = source.in_utf8(data)
+    if not text.strip():
+        raise source.fault("it is empty")
+    if delimiter is None:
+        header = re.sub(rb'"[^"]*"', b"", text.lstrip().partition(b"\n")[0])
+        delimiter = max(",;\t|", key=lambda mark: header.count(mark.encode()))
+    names, n_rows = _checked(text, delimiter, source)
+    kept = names if as_written is None else as_written
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            frame = read_csv(
+                text,
+                sep=delimiter,
+                header=0,
+                names=names,
+                dtype={name: str for name in kept if name in names},
+                na_values={name: [] if name in kept else MISSING for name in names},
+                keep_default_na=False,
+                skipinitialspace=True,
+            )
+    except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
+        raise source.fault(f"it cannot be read as a table ({str(error).strip().rstrip('.')})") from None
+    if len(frame) != n_rows:
+        raise source.fault(f"it cannot be read as a table (its {n_rows:,} rows can also be read as {len(frame):,})")
+    return frame, Rows(source.name, source.limits, lambda row: _line_of(row, text, str(delimiter)))
+
+
+def _records(text: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Lines of a CSV that are not empty, with the number of the line each starts on."""
+    reader = csv.reader(
+        io.TextIOWrapper(io.BytesIO(text), "utf-8", newline=""), delimiter=delimiter, skipinitialspace=True
+    )
+    line = 1
+    for record in reader:
+        if record:
+            yield line, record
+        line = reader.line_num + 1
+
+
+def _checked(text: bytes, delimiter: str, source: Source) -> tuple[list[str], int]:
+    """Names of the columns and number of rows, once every row is known to have as many values."""
+    records = _records(text, delimiter)
+    n_rows = 0
+    try:
+        names = [name.strip() for name in next(records)[1]]
+        if (twice := first_repeated(names)) is not None:
+            raise source.fault(f"two columns are called {twice!r}; names must differ")
+        for line, record in records:
+            if len(record) != len(names):
+                what = f"the line has {len(record)} value{'s' * (len(record) != 1)}; there are {len(names)} columns"
+                raise source.fault(what, line, delimiter.join(record))
+            n_rows += 1
+    except csv.Error as error:
+        raise source.fault(f"it cannot be read as a table ({error})") from None
+    return names, n_rows
+
+
+def _line_of(row: int, text: bytes, delimiter: str) -> int:
+    """Line that a row starts on."""
+    return next(line for place, (line, _) in enumerate(_records(text, delimiter), -1) if place == row)
+
+
+def import_parquet() -> tuple[Any, Any]:
+    """Import pyarrow, or say how to get it."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise ImportError("Parquet needs pyarrow: pip install 'clems[parquet]'.") from None
+    return pyarrow, parquet
+
+
+def _read_parquet(data: bytes, source: Source) -> pd.DataFrame:
+    """Read a Parquet file, whose size is checked before it is unpacked."""
+    pyarrow, parquet = import_parquet()
+    try:
+        file = parquet.ParquetFile(io.BytesIO(data))
+        source.check_size(file.metadata.num_rows, file.metadata.num_columns)
+        table = file.read()
+        frame = table.to_pandas(ignore_metadata=True)
+    except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
+        raise source.fault(f"it is not a whole Parquet file ({str(error).splitlines()[0][:100]})") from None
+    frame.columns = [str(column) for column in frame.columns]
+    if (twice := first_repeated(list(frame.columns))) is not None:
+        raise source.fault(f"two columns are called {twice!r}; names must differ")
+    return frame

@@ -1,0 +1,93 @@
+"""Numbers in text are read exactly as float reads them, or not at all."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clems.datasets.decimals import dense_rows, in_order, number, sparse_rows
+
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+NUMBERS = st.one_of(
+    st.integers(-(10**20), 10**20).map(str),
+    FLOATS.map(repr),
+    FLOATS.map(lambda value: f"{value:.6f}"),
+    st.floats(-1e300, 1e300).map(lambda value: f"{value:.3E}"),
+    st.sampled_from(["5.", ".5", "+3", "-0", "-.5e3", "0.1", "1e-400", "00012"]),
+)
+FAULTS = st.sampled_from(
+    ["", "1.2.3", "1-2", "1e", "--1", "nan", "inf", "1e999", "0x10", "1_0", "True", "x", ".", "-", "1 2", "'1'"]
+)
+
+
+def same(a, b):
+    return np.array_equal(a, b) and np.array_equal(np.signbit(a), np.signbit(b))
+
+
+@given(st.integers(1, 4).flatmap(lambda width: st.lists(st.lists(NUMBERS, min_size=width, max_size=width), min_size=1)))
+def test_dense_rows_are_what_float_reads(rows):
+    text = "".join(",".join(row) + "\n" for row in rows).encode()
+    assert same(dense_rows(text, len(rows[0])), np.array(rows, dtype=object).astype(float))
+
+
+@given(st.lists(NUMBERS, min_size=1, max_size=4), FAULTS, st.data())
+def test_a_dense_row_with_a_fault_is_left(row, fault, data):
+    row.insert(data.draw(st.integers(0, len(row))), fault)
+    if row != [""]:
+        assert dense_rows((",".join(row) + "\n").encode(), len(row)) is None
+
+
+def test_dense_rows_of_other_lengths_are_left():
+    assert dense_rows(b"1,2\n3\n", 2) is None
+    assert dense_rows(b"1,2\n3,4,5\n", 2) is None
+    assert dense_rows(b"1\n2,3,4\n5,6\n", 2) is None
+
+
+def test_missing_values_and_spaces():
+    read = dense_rows(b"1, ?,\t3\n\n4,5 ,?\n", 3)
+    assert np.array_equal(read, [[1, np.nan, 3], [4, 5, np.nan]], equal_nan=True)
+
+
+WHOLE = st.integers(0, 10**8 - 1)
+ROWS_OF_WHOLE = st.lists(st.lists(st.tuples(WHOLE, WHOLE), max_size=5), min_size=1)
+ROWS_OF_NUMBERS = st.lists(st.lists(st.tuples(st.integers(0, 10**9), NUMBERS), max_size=5), min_size=1)
+
+
+@given(st.one_of(ROWS_OF_WHOLE, ROWS_OF_NUMBERS))
+def test_sparse_rows_are_what_float_reads(rows):
+    text = "".join(",".join(f"{index} {value}" for index, value in row) + "\n" for row in rows).encode()
+    read = sparse_rows(text)
+    pairs = [pair for row in rows for pair in row]
+    if read is None:  # nine digits and only digits are left to others
+        assert any(len(str(part)) > 8 for pair in pairs for part in pair)
+        return
+    assert read.lengths.tolist() == [len(row) for row in rows]
+    assert read.indices.tolist() == [index for index, _ in pairs]
+    assert same(read.values, np.array([float(value) for _, value in pairs]))
+
+
+@pytest.mark.parametrize("end", ["", ",7 0.5"])
+@pytest.mark.parametrize(
+    "fault",
+    ["3", "3 1,", ",3 1", "3 1,,4 1", "3 1 2", "3,1 4", " 3 1", "3 ", "3  1", "x 1", "3 x", "3 1.2.3", "3 1e", "3 1-2"],
+)
+def test_a_sparse_row_with_a_fault_is_left(fault, end):
+    assert sparse_rows(f"1 1\n{fault}{end}\n2 2\n".encode()) is None
+
+
+def test_sorting():
+    rows = in_order(sparse_rows(b"5 1,2 3\n\n4 4,1 1,3 3\n"))
+    assert rows.indices.tolist() == [2, 5, 1, 3, 4]
+    assert rows.values.tolist() == [3, 1, 1, 3, 4]
+    assert in_order(sparse_rows(b"1 1\n1 1\n")) is not None
+    assert in_order(sparse_rows(b"1 1,2 1,1 1\n")) is None
+
+
+@given(NUMBERS)
+def test_one_number(text):
+    assert same(number(text.encode()), float(text))
+
+
+@given(FAULTS)
+def test_no_number(text):
+    assert number(text.encode()) is None

@@ -1,0 +1,205 @@
+"""Tables: CSV, Parquet and DataFrames."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from clems.datasets import DataError, Limits, from_frame, read_table
+
+
+def read(text, *args, **options):
+    data = text if isinstance(text, bytes) else text.encode()
+    return read_table(io.BytesIO(data), *args, **options)
+
+
+def test_label_columns_by_name_pattern_and_prefix():
+    text = "tag_b,x,tag_a,y\n1,2.5,0,yes\n0,,1,no\n"
+    by_pattern = read(text, "tag_*")
+    assert by_pattern.label_names == ["tag_b", "tag_a"]
+    assert by_pattern.feature_names == ["x", "y"]
+    assert np.array_equal(by_pattern.X, [[2.5, 1], [np.nan, 0]], equal_nan=True)
+    assert by_pattern.Y.tolist() == [[1, 0], [0, 1]]
+    by_name = read(text, ["tag_a", "y", "tag_b"], drop="x")
+    assert by_name.Y.tolist() == [[0, 1, 1], [1, 0, 0]]
+    assert by_name.X.shape == (2, 0)
+
+
+def test_a_name_goes_before_a_pattern():
+    assert read("a*,ab\n1,2\n", "a*").label_names == ["a*"]
+
+
+def test_a_column_of_tags():
+    data = read('x;tags\n1;"red| blue"\n2;\n3;NA|red|red|\n', tags="tags", separator="|")
+    assert data.label_names == ["NA", "blue", "red"]  # NA is a tag like others
+    assert sparse.issparse(data.Y)
+    assert data.Y.toarray().tolist() == [[0, 1, 1], [0, 0, 0], [1, 0, 1]]
+    assert data.feature_names == ["x"]
+    spaced = read("x,tags\n1,a  b\n", tags="tags", separator=" ")
+    assert spaced.label_names == ["a", "b"]
+    with pytest.raises(ValueError, match="Say what is between two tags"):
+        read("x,tags\n1,a\n", tags="tags")
+
+
+def test_labels_of_training_are_the_labels_of_a_test_file():
+    text = "x,tags\n1,a\n2,b;a\n"
+    data = read(text, ["b", "c", "a"], tags="tags", separator=";")
+    assert data.Y.toarray().tolist() == [[0, 0, 1], [1, 0, 1]]
+    with pytest.raises(DataError, match=r"line 3: a label is not among labels=...: 'b'"):
+        read(text, ["a"], tags="tags", separator=";")
+
+
+def test_a_second_file_of_rows_and_labels():
+    pairs = "row,label\nu,red\nv,blue\nu,blue\nu,red\n"
+    data = read("id,x\nu,1\nw,3\nv,2\n", pairs=io.BytesIO(pairs.encode()), row_id="id")
+    assert data.label_names == ["blue", "red"]
+    assert data.Y.toarray().tolist() == [[1, 1], [0, 0], [1, 0]]
+    assert data.feature_names == ["x"]
+    numbered = read("x\n1\n2\n", pairs=pd.DataFrame({"row": [1], "label": ["red"]}))
+    assert numbered.Y.toarray().tolist() == [[0], [1]]
+
+
+@pytest.mark.parametrize(
+    ("table", "pairs", "message"),
+    [
+        ("id,x\nu,1\n", "row,label\nu,red\nz,red\n", "pairs.csv, line 3: no row of .*table.csv is called so: 'z'"),
+        ("id,x\nu,1\n", "row,label\nu,\n", "pairs.csv, line 2: the label is missing"),
+        ("id,x\nu,1\nu,2\n", "row,label\nu,a\n", "table.csv, line 3: another row has the same 'id': 'u'"),
+        ("id,x\nu,1\n", "row,label,more\nu,a,b\n", "pairs.csv: a table of pairs has two columns"),
+        ("id,x\nu,1\n", "row,label\n", "no row has a label"),
+    ],
+)
+def test_faults_of_pairs(tmp_path, table, pairs, message):
+    tmp_path.joinpath("table.csv").write_text(table)
+    tmp_path.joinpath("pairs.csv").write_text(pairs)
+    with pytest.raises(DataError, match=message):
+        read_table(tmp_path / "table.csv", pairs=tmp_path / "pairs.csv", row_id="id")
+
+
+@pytest.mark.parametrize(
+    ("text", "delimiter"),
+    [("x,y\n1,1\n", ","), ("x;y\n1;1\n", ";"), ("x\ty\n1\t1\n", "\t"), ("x|y\n1|1\n", "|"), ('"x,;";y\n1;1\n', ";")],
+)
+def test_the_first_line_shows_the_delimiter(text, delimiter):
+    assert read(text, "y").X.tolist() == [[1]]
+    assert read(text, "y", delimiter=delimiter).X.tolist() == [[1]]
+
+
+def test_words():
+    text = "city,x,y\nRome,1,0\nOslo,2,1\n,3,1\n"
+    with pytest.raises(DataError, match=r"line 2: column 'city' must hold numbers.*drop=\['city'\].*one-hot.*: 'Rome'"):
+        read(text, "y")
+    hot = read(text, "y", nominal="one-hot")
+    assert hot.feature_names == ["city=Oslo", "city=Rome", "x"]
+    assert np.array_equal(hot.X[:, :2], [[0, 1], [1, 0], [np.nan, np.nan]], equal_nan=True)
+    assert np.array_equal(read(text, "y", nominal="codes").X[:, 0], [1, 0, np.nan], equal_nan=True)
+    assert read(text, "y", drop="city").feature_names == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "data: it is empty"),
+        ("\n \n", "it is empty"),
+        ("x,y\n", "there are no rows"),
+        ("x,y,y\n1,1,1\n", "two columns are called 'y'"),
+        ("x,y\n1,1\n1\n", "line 3: the line has 1 value; there are 2 columns: '1'"),
+        ("x,y\n1,1,1\n", "line 2: the line has 3 values; there are 2 columns: '1,1,1'"),
+        ("x,z\n1,1\n", "there is no column 'y'; there are 'x', 'z'"),
+        ("x,y\n1,2\n", "line 2: label 'y' must be 0 or 1: '2'"),
+        ("x,y\n1,1\n\n1,\n", "line 4: label 'y' must be 0 or 1: ''"),
+        ("x,y\n1,maybe\n", "line 2: label 'y' must be 0 or 1: 'maybe'"),
+        ("x,y\ninf,1\n", "line 2: column 'x' must be finite"),
+        ('x,y\n"a\nb",1\nc,1\n', r"line 2: column 'x' must hold numbers.*: 'a\\nb'"),
+        ('z,x,y\n"a\nb",1,1\nb,q,1\n', r"line 4: column 'x' must hold numbers.*: 'q'"),
+        (b"x,y\n1,1\n\xff,0\n", "line 3: the text is not utf-8"),
+        ('x,y\n"1,1\n', "the line has 1 value|cannot be read as a table"),
+    ],
+)
+def test_a_fault_is_said_in_one_sentence(text, message):
+    with pytest.raises(DataError, match=message) as caught:
+        read(text, "y", drop="z*" if text[0:1] == "z" else ())
+    assert "\n" not in str(caught.value)
+
+
+def test_wrong_arguments():
+    with pytest.raises(ValueError, match="Say where the labels are"):
+        read("x,y\n1,1\n")
+    with pytest.raises(ValueError, match="not in both"):
+        read("x,y\n1,1\n", tags="y", separator=";", pairs=pd.DataFrame())
+    with pytest.raises(ValueError, match="it needs tags="):
+        read("x,y\n1,1\n", "y", separator=";")
+    with pytest.raises(ValueError, match="it needs pairs="):
+        read("x,y\n1,1\n", "y", row_id="x")
+    with pytest.raises(ValueError, match="nominal must be"):
+        read("x,y\n1,1\n", "y", nominal="hot")
+
+
+def test_frames():
+    frame = pd.DataFrame(
+        {
+            1: [1, 2],
+            "small": pd.array([1, None], dtype="Int64"),
+            "truth": pd.array([True, None], dtype="boolean"),
+            "kind": pd.Categorical(["v", "u"], categories=["u", "v", "w"]),
+            "object": pd.Series([1, 2.5], dtype=object),
+            "y": [True, False],
+        }
+    )
+    data = from_frame(frame, "y", name="mine")
+    assert data.feature_names == ["1", "small", "truth", "kind", "object"]
+    expected = [[1, 1, 1, 1, 1], [2, np.nan, np.nan, 0, 2.5]]
+    assert np.array_equal(data.X, expected, equal_nan=True)
+    assert data.Y.tolist() == [[1], [0]]
+    assert from_frame(frame, "y", nominal="one-hot").feature_names[3:6] == ["kind=u", "kind=v", "kind=w"]
+    assert 1 in frame.columns  # what was given is left alone
+
+
+def test_frames_with_lists_of_tags():
+    frame = pd.DataFrame({"x": [1, 2, 3, 4], "tags": [["a", "b"], {"b"}, None, "a;b"]})
+    with pytest.raises(DataError, match=r"frame: say what is between two tags, for instance separator=';', in row 3"):
+        from_frame(frame, tags="tags")
+    assert from_frame(frame, tags="tags", separator=";").Y.toarray().tolist() == [[1, 1], [0, 1], [0, 0], [1, 1]]
+
+
+def test_faults_of_frames():
+    with pytest.raises(DataError, match="two columns are called 'x'"):
+        from_frame(pd.DataFrame([[1, 1]], columns=["x", "x"]), "x")
+    with pytest.raises(DataError, match=r"'when' holds datetime64.*drop=\['when'\]"):
+        from_frame(pd.DataFrame({"when": pd.to_datetime(["2020-01-01"]), "y": [1]}), "y")
+    with pytest.raises(DataError, match=r"label 'y' must be 0 or 1, in row 1: '3'"):
+        from_frame(pd.DataFrame({"x": [1, 2], "y": [1, 3]}), "y")
+    with pytest.raises(DataError, match="one-hot encoding makes two features called 'a=b'"):
+        from_frame(pd.DataFrame({"a=b": [1, 2], "a": ["b", "c"], "y": [1, 0]}), "y", nominal="one-hot")
+
+
+def test_sparse_frames_stay_sparse():
+    frame = pd.DataFrame.sparse.from_spmatrix(sparse.csr_array([[0, 2.5, 1], [0, 0, 0]]), columns=["a", "b", "y"])
+    data = from_frame(frame, "y")
+    assert sparse.issparse(data.X)
+    assert sparse.issparse(data.Y)
+    assert data.X.toarray().tolist() == [[0, 2.5], [0, 0]]
+    assert data.Y.toarray().tolist() == [[1], [0]]
+    with pytest.raises(DataError, match=r"label 'b' must be 0 or 1, in row 0: '2.5'"):
+        from_frame(frame, "b")
+
+
+def test_one_hot_is_limited():
+    text = "x,y\n" + "".join(f"w{place},1\n" for place in range(3000))
+    with pytest.raises(DataError, match=r"3,000 rows of 3,000 columns would take 69 MiB; limits=Limits\(total=...\)"):
+        read(text, "y", nominal="one-hot", limits=Limits(total=1 << 20))
+
+
+def test_parquet(tmp_path):
+    frame = pd.DataFrame({"x": [1.5, None], "kind": pd.Categorical(["u", "v"]), "y": [True, False], "t": [["a"], []]})
+    frame.to_parquet(tmp_path / "table.parquet")
+    data = read_table(tmp_path / "table.parquet", "y", drop="t")
+    assert np.array_equal(data.X, [[1.5, 0], [np.nan, 1]], equal_nan=True)
+    assert read_table(tmp_path / "table.parquet", tags="t", separator=";").label_names == ["a"]
+    whole = tmp_path.joinpath("table.parquet").read_bytes()
+    with pytest.raises(DataError, match="it is not a whole Parquet file"):
+        read(whole[: len(whole) // 2], "y")
+    with pytest.raises(DataError, match="2 rows of 4 columns would take"):
+        read(whole, "y", limits=Limits(total=10))

@@ -1,0 +1,130 @@
+"""What is written is read again as it was, in every format."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from scipy import sparse
+
+from clems.datasets import (
+    DataError,
+    Dataset,
+    read_arff,
+    read_libsvm,
+    read_table,
+    write_arff,
+    write_libsvm,
+    write_table,
+)
+
+anew = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # each example overwrites the file
+
+CHARACTERS = st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufeff\ufffe\uffff")
+NAMES = st.text(CHARACTERS, min_size=1, max_size=6).filter(lambda name: name == name.strip())
+ENDINGS = st.sampled_from(["", ".gz", ".bz2", ".xz"])
+
+
+@st.composite
+def datasets(draw, missing=True, names=NAMES):
+    n, d, K = (draw(st.integers(1, 5)) for _ in range(3))
+    values = st.floats(allow_nan=missing, allow_infinity=False) | st.integers(-3, 3).map(float)
+    X = draw(arrays.arrays(np.float64, (n, d), elements=values))
+    Y = draw(arrays.arrays(np.uint8, (n, K), elements=st.integers(0, 1)))
+    called = draw(st.lists(names, min_size=d + K, max_size=d + K, unique=True))
+    as_x, as_y = (sparse.csr_array if draw(st.booleans()) else np.asarray for _ in range(2))
+    return Dataset(as_x(X), as_y(Y), called[:d], called[d:], "some")
+
+
+def dense(matrix):
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
+
+
+def assert_equal(found, expected, named=True):
+    assert np.array_equal(dense(found.X), dense(expected.X), equal_nan=True)
+    assert np.array_equal(dense(found.Y), dense(expected.Y))
+    if named:
+        assert found.feature_names == expected.feature_names
+        assert found.label_names == expected.label_names
+
+
+@anew
+@given(dataset=datasets(), ending=ENDINGS)
+def test_arff(tmp_path, dataset, ending):
+    write_arff(dataset, tmp_path / f"some.arff{ending}")
+    found = read_arff(tmp_path / f"some.arff{ending}")
+    assert_equal(found, dataset)
+    assert sparse.issparse(found.X) == sparse.issparse(dataset.X)
+
+
+@anew
+@given(dataset=datasets(missing=False), ending=ENDINGS)
+def test_libsvm(tmp_path, dataset, ending):
+    write_libsvm(dataset, tmp_path / f"some.txt{ending}")
+    assert_equal(read_libsvm(tmp_path / f"some.txt{ending}"), dataset, named=False)
+
+
+@anew
+@given(dataset=datasets(), ending=ENDINGS)
+def test_csv(tmp_path, dataset, ending):
+    write_table(dataset, tmp_path / f"some.csv{ending}")
+    assert_equal(read_table(tmp_path / f"some.csv{ending}", dataset.label_names, delimiter=","), dataset)
+
+
+@anew
+@given(dataset=datasets())
+def test_parquet(tmp_path, dataset):
+    write_table(dataset, tmp_path / "some.parquet")
+    assert_equal(read_table(tmp_path / "some.parquet", dataset.label_names), dataset)
+
+
+def test_more_rows_than_are_written_at_a_time(tmp_path):
+    rng = np.random.default_rng(0)
+    dataset = Dataset(
+        sparse.random_array((2500, 3), density=0.3, rng=rng, format="csr"),
+        sparse.csr_array(rng.integers(0, 2, (2500, 2))),
+        ["a", "b", "c"],
+        ["y", "z"],
+    )
+    for name in ("some.csv", "some.parquet"):
+        write_table(dataset, tmp_path / name)
+        assert_equal(read_table(tmp_path / name, ["y", "z"]), dataset)
+
+
+DATASET = Dataset([[1.0], [np.nan]], [[1], [0]], ["a"], ["y"])
+
+
+@pytest.mark.parametrize(("write", "name"), [(write_arff, "some.arff.xz"), (write_table, "some.csv")])
+def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch, write, name):
+    write(DATASET, tmp_path / name)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("clems.datasets.writing._written", fail)
+    monkeypatch.setattr("clems.datasets.writing._dense_parts", fail)
+    with pytest.raises(KeyboardInterrupt):
+        write(DATASET, tmp_path / name)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_what_cannot_be_written_is_said(tmp_path):
+    with pytest.raises(ValueError, match="libsvm file cannot hold missing values"):
+        write_libsvm(DATASET, tmp_path / "some.txt")
+    with pytest.raises(ValueError, match=r"ends in .arff or .arff.xz and the like; got 'some.csv'"):
+        write_arff(DATASET, tmp_path / "some.csv")
+    twin = Dataset([[1.0]], [[1]], ["a"], ["a"])
+    for write, name in ((write_arff, "some.arff"), (write_table, "some.csv")):
+        with pytest.raises(ValueError, match="A feature and a label are both called 'a'"):
+            write(twin, tmp_path / name)
+    with pytest.raises(ValueError, match="XML cannot hold"):
+        write_arff(Dataset([[1.0]], [[1]], ["a"], ["\x01"]), tmp_path / "some.arff")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_mulan_pair_is_complete(tmp_path):
+    write_arff(DATASET, tmp_path / "some.arff")
+    tmp_path.joinpath("some.xml").unlink()
+    with pytest.raises(DataError, match="nothing says which attributes are labels"):
+        read_arff(tmp_path / "some.arff")
