@@ -55,7 +55,8 @@ ROWS_OF_NUMBERS = st.lists(st.lists(st.tuples(st.integers(0, 10**9), NUMBERS), m
 
 @given(st.one_of(ROWS_OF_WHOLE, ROWS_OF_NUMBERS))
 def test_sparse_rows_are_what_float_reads(rows):
-    text = "".join(",".join(f"{index} {value}" for index, value in row) + "\n" for row in rows).encode()
+    lines = [",".join(f"{index} {value}" for index, value in row) for row in rows]
+    text = "".join("{" + line + "}\n" for line in lines).encode()
     read = sparse_rows(text)
     pairs = [pair for row in rows for pair in row]
     if read is None:  # nine digits and only digits are left to others
@@ -72,15 +73,24 @@ def test_sparse_rows_are_what_float_reads(rows):
     ["3", "3 1,", ",3 1", "3 1,,4 1", "3 1 2", "3,1 4", " 3 1", "3 ", "3  1", "x 1", "3 x", "3 1.2.3", "3 1e", "3 1-2"],
 )
 def test_a_sparse_row_with_a_fault_is_left(fault, end):
-    assert sparse_rows(f"1 1\n{fault}{end}\n2 2\n".encode()) is None
+    assert sparse_rows(f"{{1 1}}\n{{{fault}{end}}}\n{{2 2}}\n".encode()) is None
+
+
+@pytest.mark.parametrize(
+    "row", ["3 1", "{3 1", "3 1}", "{{3 1}", "{3 1}}", "{3 1}{4 1}", "{3 {1}", "}{", "{3 1} ", "", "{3 1}x"]
+)
+@pytest.mark.parametrize("number", ["2", "2e0"])
+def test_a_sparse_row_that_is_not_in_braces_is_left(row, number):
+    for rows in ([row, "{2 2}"], ["{2 2}", row], ["{2 2}", row, "{2 2}"]):
+        assert sparse_rows("".join(line + "\n" for line in rows).replace("2}", number + "}").encode()) is None
 
 
 def test_sorting():
-    rows = in_order(sparse_rows(b"5 1,2 3\n\n4 4,1 1,3 3\n"))
+    rows = in_order(sparse_rows(b"{5 1,2 3}\n{}\n{4 4,1 1,3 3}\n"))
     assert rows.indices.tolist() == [2, 5, 1, 3, 4]
     assert rows.values.tolist() == [3, 1, 1, 3, 4]
-    assert in_order(sparse_rows(b"1 1\n1 1\n")) is not None
-    assert in_order(sparse_rows(b"1 1,2 1,1 1\n")) is None
+    assert in_order(sparse_rows(b"{1 1}\n{1 1}\n")) is not None
+    assert in_order(sparse_rows(b"{1 1,2 1,1 1}\n")) is None
 
 
 @given(NUMBERS)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from operator import itemgetter
 from os import PathLike
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from clems.datasets.attributes import QUOTED, Header, decoded, read_header, split, unquoted
+from clems.datasets.attributes import QUOTED, Header, Kind, decoded, read_header, split, unquoted
 from clems.datasets.columns import Nominal, check_nominal, one_hot, pick
 from clems.datasets.dataset import Dataset, first_repeated
 from clems.datasets.decimals import SparseRows, dense_rows, in_order, number, sparse_rows
@@ -76,7 +77,7 @@ def read_arff(
         X, Y = _read_rows(blocks, columns)
         names = [header.names[place] for place in columns.features]
         if nominal == "one-hot":
-            X, names = one_hot(X, names, [header.kinds[place].words for place in columns.features], source)
+            X, names = one_hot(X, names, [columns.kind(place).words for place in columns.features], source)
             if (twice := first_repeated(names)) is not None:
                 raise source.fault(f"one-hot encoding makes two features called {twice!r}; use nominal='codes'")
         label_names = [header.names[place] for place in columns.labels]
@@ -111,52 +112,65 @@ def _find_labels(labels: str | PathLike[str] | int | Sequence[str] | None, heade
 
 def _find_named(labels: Sequence[str], header: Header, xml: str, source: Source) -> list[int]:
     """Places of the labels that an XML file names, perhaps with Weka's escapes."""
-    places = {name: place for place, name in enumerate(header.names)}
-    found = set()
-    for label in labels:
-        place = places.get(label, places.get(unquoted(label)))
-        if place is None:
-            raise source.fault(f"{xml} names the label {label!r}, which is no attribute here")
-        found.add(place)
-    return sorted(found)
+    wanted = {*labels}
+    found = {name: place for place, name in enumerate(header.names) if name in wanted}
+    if len(found) < len(wanted):
+        places = {name: place for place, name in enumerate(header.names)}
+        for label in sorted(wanted - {*found}):
+            if (place := places.get(unquoted(label))) is None:
+                raise source.fault(f"{xml} names the label {label!r}, which is no attribute here")
+            found[label] = place
+    return sorted({*found.values()})
 
 
 class _Columns:
     """Which columns are features and labels, and how a text becomes a number in each."""
 
     def __init__(self, header: Header, labels: list[int], dropped: list[int], source: Source) -> None:
-        self.names, self.kinds, self.source = header.names, header.kinds, source
+        self.names, self.source = header.names, source
+        self.kinds, self.kind_of = header.kinds, header.kind_of
         n = len(self.names)
         self.labels = [place for place in labels if place not in {*dropped}]
         self.is_label, self.is_dropped = np.zeros(n, bool), np.zeros(n, bool)
         self.is_label[self.labels] = True
         self.is_dropped[dropped] = True
-        self.features = np.flatnonzero(~(self.is_label | self.is_dropped)).tolist()
-        self._check()
-        self.is_binary = self.is_label | [kind.values is not None and kind.words is None for kind in self.kinds]
-        self.words = [place for place in self.features if self.kinds[place].words]
+        is_feature = ~(self.is_label | self.is_dropped)
+        self.features = np.flatnonzero(is_feature)
+        has_words = self._of_kinds([bool(kind.words) for kind in self.kinds])
+        self._check(has_words)
+        self.is_switch = self._of_kinds([kind.is_switch for kind in self.kinds]) & is_feature | self.is_label
+        self.switches = np.flatnonzero(self.is_switch)
+        self.words = np.flatnonzero(has_words & is_feature).tolist()
         self.is_plain = not self.words and not dropped
-        self.omitted = np.array([kind.first for kind in self.kinds])
+        self.omitted = self._of_kinds([kind.first for kind in self.kinds])
         self.place = np.zeros(n, np.int32)  # among the features, or among the labels
         self.place[self.features] = np.arange(len(self.features))
         self.place[self.labels] = np.arange(len(self.labels))
 
-    def _check(self) -> None:
+    def _of_kinds(self, facts: list[Any]) -> NDArray[Any]:
+        """Spread facts about kinds over the attributes; thousands of attributes are of a few kinds."""
+        return np.array(facts)[self.kind_of]
+
+    def _check(self, has_words: NDArray[np.bool_]) -> None:
         if not self.labels:
             raise self.source.fault("no label is left; labels= and drop= must not name the same attributes")
-        for place in (*self.features, *self.labels):
-            if refused := self.kinds[place].refused:
-                raise self.source.fault(
-                    f"attribute {self.names[place]!r} is of type {refused}, which is not a number; leave it out with "
-                    f"drop=[{self.names[place]!r}]"
-                )
-        for place in self.labels:
-            if words := self.kinds[place].words:
-                raise self.source.fault(f"label {self.names[place]!r} is {_some(words)}; a label is 0 or 1")
+        is_refused = self._of_kinds([bool(kind.refused) for kind in self.kinds]) & ~self.is_dropped
+        for place in np.flatnonzero(is_refused):
+            refused, name = self.kind(place).refused, self.names[place]
+            raise self.source.fault(
+                f"attribute {name!r} is of type {refused}, which is not a number; leave it out with drop=[{name!r}]"
+            )
+        for place in np.flatnonzero(has_words & self.is_label):
+            listed = _some(self.kind(place).words or ())
+            raise self.source.fault(f"label {self.names[place]!r} is {listed}; a label is 0 or 1")
+
+    def kind(self, place: int | np.integer[Any]) -> Kind:
+        """Say what an attribute holds."""
+        return self.kinds[int(self.kind_of[place])]
 
     def value(self, place: int, text: str, line: int) -> float:
         """Read one value."""
-        name, kind = self.names[place], self.kinds[place]
+        name, kind = self.names[place], self.kind(place)
         if self.is_dropped[place]:
             return 0.0
         if text == "?":
@@ -167,7 +181,7 @@ class _Columns:
         if plain in kind.codes:
             return kind.codes[plain]
         value = number(plain.encode())
-        if self.is_binary[place]:
+        if self.is_switch[place]:
             if value in (0, 1):
                 return value
             raise self.source.fault(f"attribute {name!r} must be {_some(kind.values or ('0', '1'))}", line, text)
@@ -183,40 +197,56 @@ def _some(values: Sequence[str]) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-def _read_rows(blocks: Iterable[tuple[int, bytes]], columns: _Columns) -> tuple[Any, Any]:
+def _read_rows(blocks: Iterator[tuple[int, bytes]], columns: _Columns) -> tuple[Any, Any]:
     """Read features and labels; the first row says whether rows are sparse."""
-    is_sparse: bool | None = None
-    parts: list[tuple[Any, Any]] = []
-    for first, block in blocks:
-        if is_sparse is None:
-            row = next(_lines(block, first, columns.source), None)
-            if row is None:
-                continue
-            is_sparse = row[1].startswith("{")
-        if is_sparse:
-            rows = _plain_sparse_rows(block, columns) or _any_sparse_rows(block, first, columns)
-            parts.append(_separated(rows, columns))
-        else:
-            table = _plain_dense_rows(block, columns)
-            if table is None:
-                table = _any_dense_rows(block, first, columns)
-            parts.append((table[:, columns.features], table[:, columns.labels].astype(np.uint8)))
-    if is_sparse is None:
-        raise columns.source.fault("there are no rows after @data")
-    if not is_sparse:
-        X, Y = (np.concatenate(side) for side in zip(*parts, strict=True))
-        return X, Y
+    source = columns.source
+    first = next((row for number, block in blocks if (row := _first_row(number, block, source))), None)
+    if first is None:
+        raise source.fault("there are no rows after @data")
+    is_sparse = first[1].lstrip().startswith(b"{")
+    read = _sparse_block if is_sparse else _dense_block
+    parts = [read(block, line, columns) for line, block in chain([first], blocks)]
     features, labels = zip(*parts, strict=True)
+    if not is_sparse:
+        return np.concatenate(features), np.concatenate(labels)
     return _joined(features, columns, columns.features), _joined(labels, columns, columns.labels)
+
+
+def _first_row(first: int, block: bytes, source: Source) -> tuple[int, bytes] | None:
+    """Cut off what is before the first row of a block, if there is a row."""
+    line = next(_lines(block, first, source), None)
+    return line and (line[0], block.split(b"\n", line[0] - first)[-1])
+
+
+def _dense_block(block: bytes, first: int, columns: _Columns) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    """Read features and labels of dense rows."""
+    table = _plain_dense_rows(block, columns)
+    if table is None:
+        table = _any_dense_rows(block, first, columns)
+    return table[:, _span(columns.features)], table[:, columns.labels].astype(np.uint8)
+
+
+def _span(places: NDArray[np.int64]) -> Any:
+    """Places as a slice, if they follow one another, which is not copied."""
+    follow = len(places) > 0 and len(places) == places[-1] - places[0] + 1
+    return slice(int(places[0]), int(places[-1]) + 1) if follow else places
+
+
+def _sparse_block(block: bytes, first: int, columns: _Columns) -> tuple[SparseRows, SparseRows]:
+    """Read features and labels of sparse rows."""
+    return _separated(_plain_sparse_rows(block, columns) or _any_sparse_rows(block, first, columns), columns)
 
 
 def _plain_dense_rows(block: bytes, columns: _Columns) -> NDArray[np.float64] | None:
     """Read rows of one value per attribute if there are no quotes and comments, or None; faults are left to others."""
     read = dense_rows(block, len(columns.names)) if columns.is_plain else _dense_rows_with_words(block, columns)
-    if read is None or np.isnan(read[:, columns.labels]).any():
+    if read is None:
         return None
-    switches = read[:, columns.is_binary & ~columns.is_dropped]
-    return read if ((switches == 0) | (switches == 1) | np.isnan(switches)).all() else None
+    switches = read[:, columns.switches]
+    is_good = (switches == 0) | (switches == 1)
+    if not is_good.all():
+        is_good |= np.isnan(switches) & ~columns.is_label[columns.switches]
+    return read if is_good.all() else None
 
 
 def _dense_rows_with_words(block: bytes, columns: _Columns) -> NDArray[np.float64] | None:
@@ -236,7 +266,7 @@ def _dense_rows_with_words(block: bytes, columns: _Columns) -> NDArray[np.float6
     table = np.zeros((len(rows), n))
     table[:, numbers] = read[:, :-1]
     for place in columns.words:
-        codes = {value.encode(): code for value, code in columns.kinds[place].codes.items()} | {b"?": np.nan}
+        codes = {value.encode(): code for value, code in columns.kind(place).codes.items()} | {b"?": np.nan}
         try:
             table[:, place] = [codes[row[place].strip()] for row in rows]
         except KeyError:
@@ -259,17 +289,19 @@ def _any_dense_rows(block: bytes, first: int, columns: _Columns) -> NDArray[np.f
 
 def _plain_sparse_rows(block: bytes, columns: _Columns) -> SparseRows | None:
     """Read rows such as ``{0 1, 17 0.5}`` if there are only numbers, or None; faults are left to others."""
-    inside = re.sub(rb"\n{2,}", b"\n", block).lstrip(b"\n").replace(b", ", b",")
-    lines = inside.count(b"\n")
-    framed = inside.startswith(b"{") and inside.count(b"\n{") == lines - 1 and inside.count(b"}\n") == lines
-    if not (columns.is_plain and framed and inside.count(b"{") == lines == inside.count(b"}")):
+    if not columns.is_plain:
         return None
-    rows = sparse_rows(inside.translate(None, b"{}"))
-    if rows is None or not rows.indices.size:
+    rows = sparse_rows(block)
+    if rows is None:  # perhaps for empty lines or spaces
+        rows = sparse_rows(re.sub(rb"\n{2,}", b"\n", block.strip(b"\n") + b"\n").replace(b", ", b","))
+    if rows is None:
+        return None
+    if not rows.indices.size:
         return rows
     if rows.indices.min() < 0 or rows.indices.max() >= len(columns.names):
         return None
-    if ((rows.values != 1) & (rows.values != 0) & columns.is_binary[rows.indices]).any():
+    unusual = np.flatnonzero(rows.values != 1)
+    if ((rows.values[unusual] != 0) & columns.is_switch[rows.indices[unusual]]).any():
         return None
     return in_order(rows)
 
@@ -301,7 +333,7 @@ def _separated(rows: SparseRows, columns: _Columns) -> tuple[SparseRows, SparseR
     sides = []
     for kept, lengths in ((~of_labels, rows.lengths - n_labels), (of_labels, n_labels)):
         chosen = np.flatnonzero(kept)
-        sides.append(SparseRows(lengths, columns.place[rows.indices[chosen]], values[chosen]))
+        sides.append(SparseRows(lengths, columns.place.take(rows.indices.take(chosen)), values.take(chosen)))
     return sides[0], sides[1]
 
 
@@ -311,7 +343,7 @@ def _counts(lengths: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np
     return np.bincount(rows, minlength=len(lengths))
 
 
-def _joined(parts: Sequence[SparseRows], columns: _Columns, places: list[int]) -> Any:
+def _joined(parts: Sequence[SparseRows], columns: _Columns, places: Any) -> Any:
     """CSR array of all blocks."""
     lengths, indices, values = (np.concatenate(side) for side in zip(*parts, strict=True))
     shape = (len(lengths), len(places))

@@ -6,6 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
 
 from clems.datasets.columns import binary
 from clems.datasets.dataset import first_repeated
@@ -14,6 +18,8 @@ from clems.datasets.source import NOT_ENCODED, Source
 QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 DECLARED = re.compile(rf"({QUOTED}|[^\s{{'\"][^\s{{]*)\s*(.*)", re.DOTALL)
 VALUE = re.compile(rf"\s*({QUOTED}|(?:[^,'\"\\]|\\.)*)\s*(,|$)", re.DOTALL)
+FIRST = re.compile(rb"(?:^|\n)(@[aA][tT]{2}[rR][iI][bB][uU][tT][eE])(?= )")
+DATA = re.compile(rb"\n(?=@[dD][aA][tT][aA])")
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 NUMBERS = {"numeric", "real", "integer"}
 REFUSED = {"string", "date", "relational"}
@@ -31,6 +37,11 @@ class Kind:
         """Values that need a code: any but those that say yes or no."""
         return None if self.values is None or binary(self.values) else self.values
 
+    @property
+    def is_switch(self) -> bool:
+        """Whether it says yes or no."""
+        return self.values is not None and self.words is None
+
     @cached_property
     def codes(self) -> dict[str, float]:
         """Number for each listed value."""
@@ -43,50 +54,99 @@ class Kind:
         return next(iter(self.codes.values()), 0.0)
 
 
+COMMON = {
+    **dict.fromkeys((b"numeric", b"NUMERIC", b"real", b"REAL"), Kind()),
+    **{text: Kind(tuple(text.decode().strip("{}").split(","))) for text in (b"{0,1}", b"{1,0}")},
+}
+
+
 @dataclass(frozen=True)
 class Header:
-    """Name of the relation; name and kind of each attribute."""
+    """Name of the relation; name of each attribute, the kinds that there are, and which of them each attribute is."""
 
     relation: str
     names: list[str]
     kinds: list[Kind]
+    kind_of: NDArray[np.int64]
 
 
 def read_header(source: Source) -> tuple[Header, Iterator[tuple[int, bytes]]]:
     """Read up to ``@data``; return the blocks of lines after it, too."""
-    relation, names, kinds = "", [], []
-    known: dict[bytes, Kind] = {}  # a file declares thousands of attributes of a few kinds
+    draft = _Draft(source)
     blocks = source.blocks()
     for first, block in blocks:
-        place = 0
-        for line, raw in enumerate(block.split(b"\n")[:-1], first):
-            place += len(raw) + 1
-            words = raw.split(None, 2)
-            if not words or words[0].startswith(b"%"):
-                continue
-            keyword = words[0].lower()
-            if keyword == b"@attribute":
-                is_plain = len(words) == 3 and words[1].isascii() and words[1].translate(None, b"'\"\\{") == words[1]
-                kind = known.get(words[2]) if is_plain else None
-                if kind is None:
-                    name, kind = _declared(decoded(raw, line, source), line, source)
-                    if is_plain:
-                        known[words[2]] = kind
-                else:
-                    name = words[1].decode()
-                names.append(name)
-                kinds.append(kind)
-            elif keyword == b"@relation":
-                relation = decoded(raw, line, source).strip()[len("@relation") :].strip()
-            elif keyword == b"@data":
-                if not names:
-                    raise source.fault("there is no @attribute before @data", line)
-                if (twice := first_repeated(names)) is not None:
-                    raise source.fault(f"two attributes are called {twice!r}; names must differ")
-                return Header(relation, names, kinds), _rest(line + 1, block[place:], blocks)
-            else:
-                raise source.fault("expected @relation, @attribute, @data or a % comment", line, raw)
+        start, stop = draft.read_plain(block)  # thousands of attributes are declared alike
+        for text, line in ((block[:start], first), (block[stop:], first + block.count(b"\n", 0, stop))):
+            if (rest := draft.read_lines(text, line)) is not None:
+                return draft.header(), chain([rest], blocks)
     raise source.fault("there is no @data line; this is not a whole ARFF file")
+
+
+class _Draft:
+    """What is known of a header so far."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.relation = ""
+        self.names: list[str] = []
+        self.kinds: list[Kind] = []
+        self.kind_of: list[int] = []
+
+    def header(self) -> Header:
+        """Finish."""
+        if (twice := first_repeated(self.names)) is not None:
+            raise self.source.fault(f"two attributes are called {twice!r}; names must differ")
+        return Header(self.relation, self.names, self.kinds, np.array(self.kind_of))
+
+    def read_plain(self, block: bytes) -> tuple[int, int]:
+        """Read lines of keyword, plain name and common type all at once, if there is nothing else among them.
+
+        Returns
+        -------
+        start, stop : int
+            Where the lines are that were read; both are the length of the block if none were.
+        """
+        nothing = len(block), len(block)
+        if not (match := FIRST.search(block)):
+            return nothing
+        start, keyword = match.start(1), match[1]
+        data = DATA.search(block, start)
+        stop = data.end() if data else len(block)
+        words = block[start:stop].split()
+        names, types = words[1::3], words[2::3]
+        n_lines = block.count(b"\n" + keyword, start, stop) + 1
+        if words[::3] != [keyword] * n_lines or len(types) != n_lines:
+            return nothing
+        places = {kind: place for place, kind in enumerate(dict.fromkeys(types), len(self.kinds))}
+        joined = b" ".join(names)
+        if not {*places} <= COMMON.keys() or joined.translate(None, b"'\"\\{%") != joined or not joined.isascii():
+            return nothing
+        self.names += joined.decode().split(" ")
+        self.kinds += [COMMON[kind] for kind in places]
+        self.kind_of += map(places.__getitem__, types)
+        return start, stop
+
+    def read_lines(self, text: bytes, first: int) -> tuple[int, bytes] | None:
+        """Read line by line; return what is after ``@data``, and the number of its first line."""
+        source = self.source
+        lines = text.split(b"\n")[:-1]
+        for line, raw in enumerate(lines, first):
+            keyword = (raw.split(None, 1) or [b"%"])[0].lower()
+            if keyword == b"@attribute":
+                name, kind = _declared(decoded(raw, line, source), line, source)
+                self.names.append(name)
+                self.kind_of.append(len(self.kinds))
+                self.kinds.append(kind)
+            elif keyword == b"@relation":
+                self.relation = decoded(raw, line, source).strip()[len("@relation") :].strip()
+            elif keyword == b"@data":
+                if not self.names:
+                    raise source.fault("there is no @attribute before @data", line)
+                n_before = line - first + 1
+                return line + 1, text[sum(map(len, lines[:n_before])) + n_before :]
+            elif not keyword.startswith(b"%"):
+                raise source.fault("expected @relation, @attribute, @data or a % comment", line, raw)
+        return None
 
 
 def decoded(raw: bytes, line: int, source: Source) -> str:
@@ -140,9 +200,3 @@ def _declared(line: str, number: int, source: Source) -> tuple[str, Kind]:
     if (twice := first_repeated(values)) is not None:
         raise source.fault(f"attribute {name!r} lists the value {twice!r} twice", number)
     return name, Kind(values)
-
-
-def _rest(line: int, block: bytes, blocks: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    if block:
-        yield line, block
-    yield from blocks

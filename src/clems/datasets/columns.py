@@ -26,6 +26,8 @@ def check_nominal(nominal: str | None) -> None:
 
 def pick(wanted: str | Sequence[str], names: Sequence[str], source: Origin) -> list[int]:
     """Find columns by names or patterns such as ``tag_*``, in the order wanted and each once."""
+    if not wanted:
+        return []
     places = {name: place for place, name in enumerate(names)}
     found: dict[int, None] = {}
     for wish in [wanted] if isinstance(wanted, str) else wanted:

@@ -154,7 +154,7 @@ def _plain_rows(lines: Lines, expected: _Expected) -> tuple[SparseRows, _Labels]
     """Read rows if nothing is unusual in them, or None; faults are left to others."""
     label_texts, feature_texts = zip(*(_parts(text) for _, text in lines), strict=True)
     joined = b",".join(filter(None, label_texts))
-    text = b"\n".join(feature_texts) + b"\n"
+    text = b"{" + b"}\n{".join(feature_texts) + b"}\n"
     if joined.translate(None, b"0123456789,") or b"," in text:
         return None
     rows = sparse_rows(text.translate(bytes.maketrans(b" :", b", ")))

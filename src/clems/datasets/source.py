@@ -9,16 +9,23 @@ import io
 import lzma
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any, Self, TypeVar
 
+OPENERS: dict[bytes, Callable[[Any], Any]] = {
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file, mode="rb"),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ": lzma.LZMAFile,
+}
 BLOCK = 1 << 19  # bytes; large enough to make Python's share of the work small, small enough for the processor's cache
 MEBIBYTE = 1 << 20
 
 NOT_ENCODED = "the text is not {}; say its encoding, for instance encoding='latin-1'"
 
+T = TypeVar("T")
 PathOrFile = str | os.PathLike[str] | IO[bytes]
 
 
@@ -113,76 +120,104 @@ class Source(Origin):
         """Read everything, unpacked."""
         return b"".join(self.chunks())
 
-    def in_utf8(self, data: bytes) -> bytes:
-        """Recode what was read whole, and check that it is text."""
-        return b"".join(self._recoded(iter([data]))).removeprefix(codecs.BOM_UTF8)
-
-    def blocks(self) -> Iterator[tuple[int, bytes]]:
-        """Read blocks of whole lines that end with a line feed, each with the number of its first line."""
-        line, pending = 1, []
-        for chunk in self._text():
-            cut = chunk.rfind(b"\n") + 1
-            if not cut:
-                pending.append(chunk)
-                continue
-            block = b"".join([*pending, chunk[:cut]])
-            pending = [chunk[cut:]] if cut < len(chunk) else []
-            if b"\r" in block:
-                block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-            yield line, block
-            line += block.count(b"\n")
-        if last := b"".join(pending):
-            yield line, last.replace(b"\r\n", b"\n").replace(b"\r", b"\n").removesuffix(b"\n") + b"\n"
-
-    def _text(self) -> Iterator[bytes]:
-        """Chunks in UTF-8 without a byte order mark."""
-        chunks = self.chunks()
-        if self.encoding != "utf-8":
-            chunks = self._recoded(chunks)
-        for place, chunk in enumerate(chunks):
-            yield chunk.removeprefix(codecs.BOM_UTF8) if place == 0 else chunk
-
-    def _recoded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        decoder = codecs.getincrementaldecoder(self.encoding)()
-        line, chunk = 1, b""
-        try:
-            for chunk in chunks:
-                yield decoder.decode(chunk).encode()
-                line += chunk.count(b"\n")
-            yield decoder.decode(b"", final=True).encode()
-        except UnicodeDecodeError as error:
-            line += chunk.count(b"\n", 0, error.start)
-            raise self.fault(NOT_ENCODED.format(self.encoding), line, chunk[error.start : error.start + 20]) from None
-
     def chunks(self) -> Iterator[bytes]:
         """Read pieces of a fair size, unpacked."""
-        metered = _Metered(self._file)
-        stream = _opened(metered)
-        packed = stream is not metered
-        total = 0
+        stream = _Unpacked(self, self._file)
+        while chunk := stream.read(BLOCK):
+            yield chunk
+
+    def blocks(self) -> Iterator[tuple[int, bytes]]:
+        """Read blocks of whole lines in UTF-8 that end with a line feed, each with the number of its first line."""
+        stream = _Unpacked(self, self._file)
+        if self.encoding != "utf-8":
+            return self._blocks(io.BytesIO(self.in_utf8(stream.read())))
+        return _ahead(self._blocks(stream)) if stream.is_packed else self._blocks(stream)
+
+    def _blocks(self, stream: Any) -> Iterator[tuple[int, bytes]]:
+        line = 1
+        while block := stream.read(BLOCK):
+            while not block.endswith(b"\n") and (rest := stream.readline(BLOCK)):
+                block += rest
+            if b"\r" in block:
+                block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+            if line == 1:
+                block = block.removeprefix(codecs.BOM_UTF8)
+            if not block.endswith(b"\n"):
+                block += b"\n"
+            yield line, block
+            line += block.count(b"\n")
+
+    def in_utf8(self, data: bytes) -> bytes:
+        """Recode what was read whole, and check that it is text."""
         try:
-            while chunk := stream.read(BLOCK):
-                total += len(chunk)
-                if packed and total > self.limits.total:
-                    raise self.fault(
-                        f"it unpacks to more than {self.limits.total / MEBIBYTE:,.0f} MiB; "
-                        "if you trust it, pass limits=Limits(total=...)"
-                    )
-                if packed and total > max(64 * MEBIBYTE, self.limits.ratio * metered.count):
-                    raise self.fault(
-                        f"it unpacks to more than {self.limits.ratio:g} times its size; "
-                        "if you trust it, pass limits=Limits(ratio=...)"
-                    )
-                yield chunk
-        except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-            if not packed:
-                raise
-            raise self.fault(f"the compressed file is damaged or cut short ({error})") from None
+            return data.decode(self.encoding).encode().removeprefix(codecs.BOM_UTF8)
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            wrong = data[error.start : error.start + 20]
+            raise self.fault(NOT_ENCODED.format(self.encoding), line, wrong) from None
+        except UnicodeError as error:
+            raise self.fault(f"the text is not {self.encoding} ({error})") from None
+
+
+def _ahead(blocks: Iterator[T]) -> Iterator[T]:
+    """Get the next block while one is worked on."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, blocks, None)
+        while (block := coming.result()) is not None:
+            coming = pool.submit(next, blocks, None)
+            yield block
 
 
 def stem(name: str) -> str:
     """Name of a file without folder and endings."""
     return Path(name).name.partition(".")[0] or "data"
+
+
+class _Unpacked:
+    """A stream of what a file unpacks to, if it is compressed, up to the limits."""
+
+    def __init__(self, source: Source, file: IO[bytes]) -> None:
+        self._source = source
+        self._packed = _Metered(file)
+        opener = next((opener for start, opener in OPENERS.items() if self._packed.head.startswith(start)), None)
+        self._stream: Any = opener(self._packed) if opener else None
+        self._total = 0
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether there is anything to unpack."""
+        return self._stream is not None
+
+    def read(self, size: int = -1) -> bytes:
+        """Read as `io.BufferedIOBase` does."""
+        if self._stream is None:
+            return self._packed.read(size)
+        if size < 0:
+            return b"".join(iter(lambda: self.read(BLOCK), b""))
+        return self._checked(self._stream.read, size)
+
+    def readline(self, size: int) -> bytes:
+        """Read to the end of the line, but no more than so many bytes."""
+        return self._packed.readline(size) if self._stream is None else self._checked(self._stream.readline, size)
+
+    def _checked(self, read: Callable[[int], bytes], size: int) -> bytes:
+        source, limits = self._source, self._source.limits
+        try:
+            data = read(size)
+        except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+            raise source.fault(f"the compressed file is damaged or cut short ({error})") from None
+        self._total += len(data)
+        if self._total > limits.total:
+            raise source.fault(
+                f"it unpacks to more than {limits.total / MEBIBYTE:,.0f} MiB; if you trust it, pass "
+                "limits=Limits(total=...)"
+            )
+        if self._total > max(64 * MEBIBYTE, limits.ratio * self._packed.count):
+            raise source.fault(
+                f"it unpacks to more than {limits.ratio:g} times its size; if you trust it, pass "
+                "limits=Limits(ratio=...)"
+            )
+        return data
 
 
 class _Metered:
@@ -195,20 +230,13 @@ class _Metered:
         self.count = 0
 
     def read(self, size: int = -1) -> bytes:
-        data = self._ahead.read(size)
-        if len(data) < size or size < 0:
+        """Read as `io.BufferedIOBase` does."""
+        data = self._ahead.read(size) or self._file.read(size)
+        if size < 0 or len(data) < size:
             data += self._file.read(size - len(data) if size >= 0 else -1)
         self.count += len(data)
         return data
 
-
-def _opened(metered: _Metered) -> Any:
-    """Give the stream itself, or what unpacks it."""
-    file: Any = metered
-    if metered.head.startswith(b"\x1f\x8b"):
-        return gzip.GzipFile(fileobj=file, mode="rb")
-    if metered.head.startswith(b"BZh"):
-        return bz2.BZ2File(file)
-    if metered.head.startswith(b"\xfd7zXZ"):
-        return lzma.LZMAFile(file)
-    return metered
+    def readline(self, size: int) -> bytes:
+        """Read to the end of the line; what was looked at is read already."""
+        return self._file.readline(size)
