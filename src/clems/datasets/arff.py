@@ -75,7 +75,8 @@ def read_arff(
         header, blocks = read_header(source)
         columns = _Columns(header, _find_labels(labels, header, source), pick(drop, header.names, source), source)
         X, Y = _read_rows(blocks, columns)
-        names = [header.names[place] for place in columns.features]
+        span = _span(columns.features)
+        names = header.names[span] if isinstance(span, slice) else [header.names[place] for place in span]
         if nominal == "one-hot":
             X, names = one_hot(X, names, [columns.kind(place).words for place in columns.features], source)
             if (twice := first_repeated(names)) is not None:

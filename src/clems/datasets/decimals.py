@@ -13,16 +13,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-WORD = 8  # bytes, and so the digits that are read at once
-EXACT = (
-    15  # so many digits are a whole number without rounding; dividing it by a power of ten rounds once, as float does
-)
-
-_KEEP = np.array([(2**64 - 1) >> (8 * (WORD - n)) << (8 * (WORD - n)) for n in range(WORD + 1)], np.uint64)
-_TENS = 10.0 ** np.arange(WORD + 1)
 _PRECISION: dict[str, Any] = (
     {} if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1) else {"float_precision": "round_trip"}
 )
+
+# Short numbers are read as machine words of eight characters, the first of them in the lowest byte.
+Words = NDArray[np.uint64]
+WORD = 8
+_LAST = np.array([(2**64 - 1) >> (8 * (WORD - n)) << (8 * (WORD - n)) for n in range(WORD + 1)], np.uint64)  # n bytes
+_TENS = 10.0 ** np.arange(WORD + 1)
+_AFTER = np.array([7 - bits // 8 if bits < 64 else 0 for bits in range(65)])  # bytes after the one above so many bits
+_ZEROS, _DOTS, _HIGH, _ONES = (np.uint64(byte * 0x0101010101010101) for byte in (ord("0"), ord("."), 0x80, 1))
 
 # The C library hands freed memory back and asks for it anew, block after block, until it has seen a large piece freed:
 # a quarter of the reading time.
@@ -60,11 +61,9 @@ def read_csv(text: bytes, **options: Any) -> pd.DataFrame:
 
 def dense_rows(block: bytes, n_columns: int) -> NDArray[np.float64] | None:
     """Read lines of numbers with commas between them and ``?`` where one is missing."""
-    tokens = _tokens(block, b",\n")
-    if tokens is not None and tokens.digits.all():
-        line_ends = np.flatnonzero(tokens.delimiters == ord("\n"))
-        is_whole = np.array_equal(line_ends, np.arange(n_columns - 1, len(tokens.ends), n_columns))
-        return tokens.values().astype(np.float64, copy=False).reshape(-1, n_columns) if is_whole else None
+    values = _short_numbers(block, n_columns)
+    if values is not None:
+        return values
     if block.translate(None, b"0123456789+-.eE,? \t\n"):
         return None
     lines = [line for line in block.split(b"\n") if line.strip()]
@@ -76,29 +75,7 @@ def dense_rows(block: bytes, n_columns: int) -> NDArray[np.float64] | None:
 
 def sparse_rows(block: bytes) -> SparseRows | None:
     """Read lines of pairs such as ``{3 1,17 0.5}``: an index, a space, a number, and commas between pairs."""
-    tokens = _tokens(block, b"{ ,}\n")
-    if tokens is None:
-        return _sparse_rows_by_pandas(block)
-    delimiters = tokens.delimiters
-    empty = np.flatnonzero(tokens.digits == 0)  # nothing is before a brace that opens, in an empty row, at a line's end
-    kinds, before = delimiters[empty], delimiters[empty - 1]  # what is before the first is the last, a line feed
-    allowed = (kinds == ord("{")) & (before == ord("\n"))
-    allowed |= (kinds == ord("}")) & (before == ord("{"))
-    allowed |= (kinds == ord("\n")) & (before == ord("}"))
-    first = np.flatnonzero(delimiters == ord(" "))  # the index of a pair
-    second = first + 1
-    after = delimiters[second]
-    ended = ((after == ord(",")) | (after == ord("}"))).all() and delimiters[0] == ord("{")
-    if not (allowed.all() and ended and len(delimiters) == 2 * len(first) + len(empty)):
-        return None
-    closing = np.flatnonzero(delimiters == ord("}"))
-    if len(closing) != np.count_nonzero(kinds == ord("{")):
-        return None
-    indices, values = tokens.values(first), tokens.values(second)
-    if indices.dtype != np.int64 and (indices != np.floor(indices)).any():
-        return None
-    lengths = np.diff(np.searchsorted(first, closing), prepend=0)
-    return SparseRows(lengths, indices.astype(np.int64, copy=False), values.astype(np.float64, copy=False))
+    return _short_pairs(block) or _sparse_rows_by_pandas(block)
 
 
 def in_order(rows: SparseRows) -> SparseRows | None:
@@ -117,99 +94,88 @@ def _ascends(rows: SparseRows) -> bool:
     return bool(rises.all())
 
 
-class _Tokens(NamedTuple):
-    """What is between the delimiters of a block, each a plain decimal or nothing."""
-
-    text: NDArray[np.uint8]
-    delimiters: NDArray[np.uint8]  # after each token
-    digits: NDArray[np.uint8]  # of each token
-    ends: NDArray[np.int64]  # where each token ends
-    fraction: NDArray[np.uint8] | None  # digits after the point, if there is a point anywhere
-    point: NDArray[np.int64] | None  # where the digits before the point end
-    negative: NDArray[np.bool_] | None
-
-    def values(self, chosen: Any = slice(None)) -> NDArray[Any]:
-        """Read numbers: whole ones if no token has a point or a sign, else floats."""
-        digits, ends = self.digits[chosen], self.ends[chosen]
-        if self.fraction is None or self.point is None:
-            return _whole(self.text, ends, digits)
-        fraction = self.fraction[chosen]
-        scale = _TENS.take(fraction, mode="clip")
-        values: NDArray[np.float64] = _whole(self.text, self.point[chosen], digits - fraction) * scale
-        values += _whole(self.text, ends, fraction)
-        values /= scale
-        if self.negative is not None:
-            negative = np.flatnonzero(self.negative[chosen])
-            values[negative] = -values[negative]
-        return values
-
-
-def _tokens(block: bytes, delimiters: bytes) -> _Tokens | None:
-    """Find the tokens of a block that ends with a line feed, if all are decimals of few digits without exponent."""
-    text = np.frombuffer(b"\0" * WORD + b"\n" + block, np.uint8)
-    marks = np.flatnonzero(text[WORD:] - ord("0") > 9)  # what is below "0" wraps to large numbers
-    kinds = text[WORD:][marks]
-    is_end = np.zeros(len(kinds), bool)
-    for delimiter in delimiters:
-        is_end |= kinds == delimiter
-    if is_end.all():
-        ends = marks[1:]  # the first is the line feed put before the block
-        digits = _few(ends - marks[:-1] - 1)
-        return None if digits is None else _Tokens(text, kinds[1:], digits, ends, None, None, None)
-    is_point, is_minus = kinds == ord("."), kinds == ord("-")
-    points, signs, last = np.flatnonzero(is_point), np.flatnonzero(is_minus), np.flatnonzero(is_end)[1:]
-    if len(points) + len(signs) + len(last) + 1 < len(kinds) or is_point[points - 1].any():
+def _short_numbers(block: bytes, n_columns: int) -> NDArray[np.float64] | None:
+    """Read rows of decimals of up to eight characters, without signs."""
+    text, words = _words(block)
+    ends = np.flatnonzero((text == ord(",")) | (text == ord("\n")))
+    lengths = np.diff(ends, prepend=WORD - 1) - 1
+    lines = np.flatnonzero(text[ends] == ord("\n"))
+    if not np.array_equal(lines, np.arange(n_columns - 1, len(ends), n_columns)):
         return None
-    if not is_end[signs - 1].all() or (marks[signs] - marks[signs - 1] > 1).any():  # a sign follows a delimiter at once
+    if lengths.max(initial=0) > WORD or lengths.min(initial=1) < 1:
         return None
-    before = last - 1
-    has_point = is_point[before]
-    ends, point = marks[last], marks[before]
-    first = before - has_point
-    np.copyto(point, ends, where=~has_point)
-    fraction, whole = _few(ends - point - has_point), _few(point - marks[first] - 1)
-    if fraction is None or whole is None:
+    word = words.take(ends - WORD) & _LAST.take(lengths)
+    points = _bytes_equal(word, _DOTS)
+    word ^= _ZEROS & _LAST.take(lengths)
+    n_points = np.bitwise_count(points)
+    if (_bytes_above_nine(word) != points).any() or (n_points >= lengths).any() or n_points.max(initial=0) > 1:
         return None
-    digits = whole + fraction
-    none = np.flatnonzero(digits == 0)  # not allowed where there is a point or a sign
-    if digits.max(initial=0) > EXACT or not is_end[before[none]].all():
+    before = word & ((points >> np.uint64(7)) - np.uint64(1))  # all of it if there is no point
+    word &= ~((points << np.uint64(1)) - np.uint64(1))
+    word |= before << (n_points * np.uint64(8))
+    values = _whole(word).astype(np.float64)
+    values /= _TENS.take(_AFTER.take(np.bitwise_count(points - np.uint64(1))))
+    return values.reshape(-1, n_columns)
+
+
+def _short_pairs(block: bytes) -> SparseRows | None:
+    """Read rows of pairs of whole numbers of up to seven digits."""
+    text, words = _words(block)
+    spaces = np.flatnonzero(text == ord(" "))
+    if not spaces.size:
         return None
-    return _Tokens(text, kinds[last], digits, ends, fraction, point, is_minus[first] if signs.size else None)
+    word = words.take(spaces - WORD) ^ _ZEROS
+    odd = _bytes_above_nine(word)
+    for bits in (8, 16, 32):  # all that is before the last that is no digit
+        odd |= odd >> np.uint64(bits)
+    starts = spaces - WORD + np.bitwise_count(odd)
+    odd >>= np.uint64(7)
+    odd *= np.uint64(0xFF)
+    indices = _whole(word & ~odd)
+    word = words.take(spaces + 1) ^ _ZEROS
+    odd = _bytes_above_nine(word)
+    n_digits = np.bitwise_count((odd & -odd) - np.uint64(1)) >> 3
+    values = _whole(word << (8 * (WORD - n_digits.astype(np.uint64))))
+    ends = spaces + 1 + n_digits
+    closing = text[ends] == ord("}")
+    last = np.flatnonzero(closing)
+    gaps = np.diff(starts, append=len(text) - WORD + 1) - (ends - starts)  # from the end of a pair to the next start
+    is_sound = (
+        (starts < spaces).all()
+        and (n_digits > 0).all()
+        and starts[0] == WORD + 1
+        and text[WORD] == ord("{")
+        and (closing | (text[ends] == ord(","))).all()
+        and np.array_equal(gaps, np.where(closing, 3, 1))
+        and (text[ends[last] + 1] == ord("\n")).all()
+        and (text[ends[last[:-1]] + 2] == ord("{")).all()
+    )
+    return SparseRows(np.diff(last + 1, prepend=0), indices, values.astype(np.float64)) if is_sound else None
 
 
-def _few(digits: NDArray[np.int64]) -> NDArray[np.uint8] | None:
-    """Numbers of digits, if they fit into machine words."""
-    return digits.astype(np.uint8) if digits.max(initial=0) <= WORD else None
+def _words(block: bytes) -> tuple[NDArray[np.uint8], Words]:
+    """Text with a word of nothing before and after it, and the word that starts at each character."""
+    text = np.frombuffer(b"\0" * WORD + block + b"\0" * WORD, np.uint8)
+    return text, np.ndarray((len(text) - WORD + 1,), "<u8", text, strides=(1,))
 
 
-def _whole(text: NDArray[np.uint8], ends: NDArray[np.int64], digits: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Read the digits before some places: one by one where most are single, else a machine word at a time."""
-    is_long = digits > 1
-    if 2 * np.count_nonzero(is_long) > len(digits):
-        return _words(text, ends, digits)
-    single = text[WORD - 1 :][ends]
-    single -= ord("0")
-    if not digits.all():
-        single *= digits > 0
-    values = single.astype(np.int64)
-    long = np.flatnonzero(is_long)
-    values[long] = _words(text, ends[long], digits[long])
-    return values
+def _bytes_above_nine(word: Words) -> Words:
+    """Mark each byte above nine by its highest bit."""
+    return (((word & ~_HIGH) + np.uint64(0x7676767676767676)) | word) & _HIGH
 
 
-def _words(text: NDArray[np.uint8], ends: NDArray[np.int64], digits: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Read up to eight digits as one machine word, whose bytes are added up in pairs, three times."""
-    word = np.ndarray((len(text) - WORD + 1,), "<u8", text, strides=(1,)).take(ends, mode="clip")
-    word &= _KEEP.take(digits, mode="clip")
-    word &= np.uint64(0x0F0F0F0F0F0F0F0F)
-    word *= np.uint64(10 * 2**8 + 1)
-    word >>= np.uint64(8)
-    word &= np.uint64(0x00FF00FF00FF00FF)
-    word *= np.uint64(100 * 2**16 + 1)
-    word >>= np.uint64(16)
-    word &= np.uint64(0x0000FFFF0000FFFF)
-    word *= np.uint64(10_000 * 2**32 + 1)
-    word >>= np.uint64(32)
+def _bytes_equal(word: Words, same: np.uint64) -> Words:
+    """Mark each byte that equals that of a word of the same bytes, by its highest bit."""
+    word = word ^ same
+    return ~(((word & ~_HIGH) + ~_HIGH) | word) & _HIGH
+
+
+def _whole(word: Words) -> NDArray[np.int64]:
+    """Read eight digits: add up neighbours, then neighbours of those, then of those."""
+    for bits, ten, keep in ((8, 10, 0x00FF00FF00FF00FF), (16, 100, 0x0000FFFF0000FFFF), (32, 10_000, 0xFFFFFFFF)):
+        word = word * np.uint64(ten * 2**bits + 1)
+        word >>= np.uint64(bits)
+        word &= np.uint64(keep)
     return word.view(np.int64)
 
 
