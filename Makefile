@@ -1,4 +1,4 @@
-.PHONY: demo test format bench table2 forests test-oldest clean
+.PHONY: demo test format bench bench-data table2 forests fuzz test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -23,8 +23,15 @@ format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.demo  ## Ratios against the authors' procedure; needs CLEMS_DATA; about half an hour.
+bench: bench-data  ## Ratios against others, side by side in one run; needs CLEMS_DATA; about a quarter of an hour.
 	$(BIN)/python -m benchmarks.solver --output benchmarks/results/solver.md
+
+bench-data: $(VENV)/.bench  ## The part of it about data: readers and splits; needs CLEMS_DATA; about two minutes.
+	$(BIN)/python -m benchmarks.readers --output benchmarks/results/readers.md
+	$(BIN)/python -m benchmarks.stratification --output benchmarks/results/stratification.md
+
+fuzz: $(VENV)/.test  ## A million mutated files for the readers; about ten minutes.
+	$(BIN)/python -m benchmarks.fuzz --files 1000000 --output benchmarks/results/fuzz.md
 
 table2: $(VENV)/.demo  ## The CLEMS cells of the paper's Table 2; needs CLEMS_DATA; about half an hour.
 	$(BIN)/python -m benchmarks.table2 --output benchmarks/results/table2.md
@@ -35,7 +42,8 @@ forests: $(VENV)/.demo  ## Candidates for the default forest compared; needs CLE
 test-oldest:  ## The suite on the oldest versions that pyproject.toml admits.
 	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' \
-	  numpy==2.0.* scipy==1.13.* scikit-learn==1.6.* pandas==2.2.* rich==13.0.* pytest==8.0.* hypothesis==6.100.*
+	  numpy==2.0.* scipy==1.13.* scikit-learn==1.6.* pandas==2.2.* defusedxml==0.7.1 pyarrow==16.* rich==13.0.* \
+	  pytest==8.0.* hypothesis==6.100.*
 	.venv-oldest/bin/python -m pytest
 
 clean:

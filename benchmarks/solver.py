@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import authors
-from benchmarks.mulan import load
+from benchmarks.data import load
 from clems import COSTS, mirrored_smacof
 from clems.candidates import distinct_rows
 from clems.smacof import Majoriser, label_start, quasi_newton

@@ -12,7 +12,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.mulan import load
+from benchmarks.data import load
 from clems import CLEMS, COSTS
 
 DATASETS = ["emotions", "scene", "yeast", "medical", "enron"]

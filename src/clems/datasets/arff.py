@@ -346,15 +346,13 @@ def _counts(lengths: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np
 
 def _joined(parts: Sequence[SparseRows], columns: _Columns, places: Any) -> Any:
     """CSR array of all blocks."""
-    lengths, indices, values = (np.concatenate(side) for side in zip(*parts, strict=True))
-    shape = (len(lengths), len(places))
-    matrix = sparse.csr_array((values, indices, np.concatenate([[0], np.cumsum(lengths)])), shape=shape)
+    rows = SparseRows(*(np.concatenate(side) for side in zip(*parts, strict=True)))
+    matrix = rows.csr(len(places))
     omitted = columns.omitted[places]
     if omitted.any():
-        columns.source.check_size(shape[0], int(np.count_nonzero(omitted)), 16)
-        matrix = matrix + sparse.csr_array(np.ones((shape[0], 1))) @ sparse.csr_array(omitted[None, :])
-    matrix.sort_indices()
-    matrix.eliminate_zeros()
+        columns.source.check_size(matrix.shape[0], int(np.count_nonzero(omitted)), 16)
+        matrix = matrix + sparse.csr_array(np.ones((matrix.shape[0], 1))) @ sparse.csr_array(omitted[None, :])
+        matrix.eliminate_zeros()
     return matrix
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
 
 NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _PRECISION: dict[str, Any] = (
@@ -46,6 +47,18 @@ class SparseRows(NamedTuple):
             np.array([index for index, _ in pairs], np.int64),
             np.array([value for _, value in pairs], np.float64),
         )
+
+    def csr(self, n_columns: int) -> Any:
+        """Make a CSR array, with short indices where they suffice; what a row has twice is added up."""
+        stops = np.cumsum(self.lengths)
+        small = max(n_columns, len(self.values)) <= np.iinfo(np.int32).max
+        dtype = np.int32 if small else np.int64
+        indptr = np.concatenate([[0], stops]).astype(dtype)
+        parts = (self.values, self.indices.astype(dtype, copy=False), indptr)
+        matrix = sparse.csr_array(parts, shape=(len(stops), n_columns))
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        return matrix
 
 
 def number(text: bytes) -> float | None:
@@ -132,25 +145,29 @@ def _short_pairs(block: bytes) -> SparseRows | None:
     odd >>= np.uint64(7)
     odd *= np.uint64(0xFF)
     indices = _whole(word & ~odd)
-    word = words.take(spaces + 1) ^ _ZEROS
+    digit = text.take(spaces + 1) - ord("0")  # most values have one
+    values, ends = digit.astype(np.float64), spaces + 2
+    more = np.flatnonzero(text.take(ends) - ord("0") <= 9)
+    word = words.take(ends[more] - 1) ^ _ZEROS
     odd = _bytes_above_nine(word)
     n_digits = np.bitwise_count((odd & -odd) - np.uint64(1)) >> 3
-    values = _whole(word << (8 * (WORD - n_digits.astype(np.uint64))))
-    ends = spaces + 1 + n_digits
-    closing = text[ends] == ord("}")
+    values[more] = _whole(word << (8 * (WORD - n_digits.astype(np.uint64))))
+    ends[more] += n_digits.astype(np.int64) - 1
+    after = text.take(ends)
+    closing = after == ord("}")
     last = np.flatnonzero(closing)
     gaps = np.diff(starts, append=len(text) - WORD + 1) - (ends - starts)  # from the end of a pair to the next start
     is_sound = (
         (starts < spaces).all()
-        and (n_digits > 0).all()
+        and (digit <= 9).all()
         and starts[0] == WORD + 1
         and text[WORD] == ord("{")
-        and (closing | (text[ends] == ord(","))).all()
+        and (closing | (after == ord(","))).all()
         and np.array_equal(gaps, np.where(closing, 3, 1))
         and (text[ends[last] + 1] == ord("\n")).all()
         and (text[ends[last[:-1]] + 2] == ord("{")).all()
     )
-    return SparseRows(np.diff(last + 1, prepend=0), indices, values.astype(np.float64)) if is_sound else None
+    return SparseRows(np.diff(last + 1, prepend=0), indices, values) if is_sound else None
 
 
 def _words(block: bytes) -> tuple[NDArray[np.uint8], Words]:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from clems.datasets.dataset import Dataset, Numbered
 from clems.datasets.decimals import SparseRows, in_order, number, sparse_rows
@@ -210,7 +209,7 @@ def _features(parts: list[SparseRows], expected: _Expected, source: Source) -> t
     d = greatest - start + 1 if expected.n_features is None else expected.n_features
     if greatest - start >= d:
         raise source.fault(f"index {greatest} is used, but n_features={d} and the first index is {start}")
-    return _csr(values, indices - start, lengths, d), start
+    return SparseRows(lengths, indices - start, values).csr(d), start
 
 
 def _labels(parts: list[_Labels], expected: _Expected, source: Source) -> tuple[Any, Sequence[str]]:
@@ -227,14 +226,6 @@ def _labels(parts: list[_Labels], expected: _Expected, source: Source) -> tuple[
             names = list(expected.labels)
     if not names:
         raise source.fault("no row has a label")
-    Y = _csr(np.ones(len(places), np.float64), places, lengths, len(names))
+    Y = SparseRows(lengths, places, np.ones(len(places))).csr(len(names))
     Y.data[:] = 1  # a label that a row has twice was added up
     return Y, names
-
-
-def _csr(values: NDArray[np.float64], indices: NDArray[Any], lengths: NDArray[np.int64], n_columns: int) -> Any:
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    matrix = sparse.csr_array((values, indices, indptr), shape=(len(lengths), n_columns))
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    return matrix
