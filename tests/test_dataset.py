@@ -66,7 +66,7 @@ def test_frames_there_and_back():
 
 def test_learners_take_the_names_of_a_frame():
     data = load_dataset("digit-scenes").take(slice(60))
-    model = CLEMS(random_state=0).fit(data.X, data.to_frame()[data.label_names])
+    model = CLEMS(random_state=0).fit(data.X, data.label_frame())
     assert model.classes_.tolist() == list("0123456789")
 
 

@@ -10,6 +10,9 @@ import pytest
 
 import clems
 from clems import costs
+from clems.datasets import DataError, read_arff, read_table
+
+ROOT = Path(__file__).parents[1]
 
 MODULES = [module.name for module in pkgutil.walk_packages(clems.__path__, "clems.")]
 
@@ -28,15 +31,43 @@ def test_everything_public_is_documented():
 
 
 def test_the_contributing_page_shows_the_real_code():
-    page = Path(__file__).parents[1].joinpath("CONTRIBUTING.md").read_text()
+    page = ROOT.joinpath("CONTRIBUTING.md").read_text()
     assert f"```python\n{inspect.getsource(costs.f1)}```" in page
 
 
 def test_the_table_of_costs_is_true():
-    page = Path(__file__).parents[1].joinpath("docs/costs.md").read_text()
+    page = ROOT.joinpath("docs/costs.md").read_text()
     rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")][1:]
     assert {name for name, *_ in rows} == set(clems.COSTS)
     for name, _, symmetric, separating, reported in rows:
         cost = clems.COSTS[name]
         assert (symmetric == "yes", separating == "yes") == (cost.symmetric, cost.separating)
         assert (reported == "score ↑") == cost.as_score
+
+
+def test_the_readme_reads_a_table(tmp_path, monkeypatch, capsys):
+    section = ROOT.joinpath("README.md").read_text().partition("## Your own data\n")[2]
+    code = section.partition("```python\n")[2].partition("```")[0]
+    rows = [f"{place},{place % 7},{place % 3},{'new;urgent' if place % 2 else 'urgent'}" for place in range(60)]
+    tmp_path.joinpath("tickets.csv").write_text("id,length,words,tags\n" + "\n".join(rows))
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(code, names)
+    assert names["model"].classes_.tolist() == ["new", "urgent"]
+    assert names["scenes"].X.shape == (3000, 121)
+    assert "labels per row          1.500" in capsys.readouterr().out
+
+
+def test_the_page_on_data_shows_real_messages(tmp_path, monkeypatch):
+    page = ROOT.joinpath("docs/data.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    rows = ["1,open,0,new,1"] * 16 + ["17,open,,new"]
+    Path("tickets.csv").write_text("id,state,count,kind,urgent\n" + "\n".join(rows))
+    with pytest.raises(DataError) as caught:
+        read_table("tickets.csv", "urgent")
+    assert f"\n{caught.value}\n" in page
+    header = ["@relation yeast", "@attribute Att7 numeric", "@attribute y {0,1}", "@data"]
+    Path("yeast.arff").write_text("\n".join(header + ["0.5,1"] * 1198 + ["0.1.2,1"]))
+    with pytest.raises(DataError) as caught:
+        read_arff("yeast.arff", -1)
+    assert f"\n{caught.value}\n" in page

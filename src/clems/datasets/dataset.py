@@ -107,13 +107,13 @@ class Dataset:
         return Dataset(X, Y, self.feature_names, self.label_names, name or self.name, self.source)
 
     def to_frame(self) -> pd.DataFrame:
-        """Put features and labels side by side in a DataFrame, sparse columns where they are sparse.
-
-        ``frame[dataset.label_names]`` are the labels, in a form from which learners take the names too.
-        """
+        """Put features and labels side by side in a DataFrame, sparse columns where they are sparse."""
         check_distinct(self)
-        parts = [_frame(self.X, self.feature_names), _frame(self.Y, self.label_names)]
-        return pd.concat(parts, axis="columns")
+        return pd.concat([_frame(self.X, self.feature_names), self.label_frame()], axis="columns")
+
+    def label_frame(self) -> pd.DataFrame:
+        """Put the labels into a DataFrame, from which learners take their names too."""
+        return _frame(self.Y, self.label_names)
 
     def summary(self) -> Summary:
         """Count what there is."""
