@@ -87,6 +87,12 @@ def test_the_first_line_shows_the_delimiter(text, delimiter):
     assert read(text, "y", delimiter=delimiter).X.tolist() == [[1]]
 
 
+def test_decimal_commas():
+    assert read("x;y\n1,5;1\n-2;0\n", "y", decimal=",").X.tolist() == [[1.5], [-2]]
+    with pytest.raises(DataError, match=r"line 2: column 'x' must hold numbers.*: '1,5'"):
+        read("x;y\n1,5;1\n", "y")
+
+
 def test_words():
     text = "city,x,y\nRome,1,0\nOslo,2,1\n,3,1\n"
     with pytest.raises(DataError, match=r"line 2: column 'city' must hold numbers.*drop=\['city'\].*one-hot.*: 'Rome'"):

@@ -81,7 +81,7 @@ def test_parquet(tmp_path, dataset):
 def test_more_rows_than_are_written_at_a_time(tmp_path):
     rng = np.random.default_rng(0)
     dataset = Dataset(
-        sparse.random_array((2500, 3), density=0.3, rng=rng, format="csr"),
+        sparse.csr_array(rng.normal(size=(2500, 3)) * (rng.random((2500, 3)) < 0.3)),
         sparse.csr_array(rng.integers(0, 2, (2500, 2))),
         ["a", "b", "c"],
         ["y", "z"],

@@ -220,16 +220,19 @@ def _features(frame: pd.DataFrame, nominal: Nominal | None, rows: Rows) -> tuple
     names = list(frame.columns)
     if names and all(isinstance(dtype, pd.SparseDtype) for dtype in frame.dtypes):
         return _csr(frame), names
-    X = np.empty(frame.shape)
     words: list[Sequence[str] | None] = [None] * len(names)
-    for place, (name, column) in enumerate(frame.items()):
-        values = _numbers(column)
-        if values is None:
-            values, words[place] = _coded(column, name, nominal, rows)
-        if np.isinf(values).any():
-            row = int(np.isinf(values).argmax())
-            raise rows.row_fault(f"column {name!r} must be finite", row, column.iloc[row])
-        X[:, place] = values
+    if all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in frame.dtypes):
+        X = frame.to_numpy(np.float64)
+    else:
+        X = np.empty(frame.shape)
+        for place, (name, column) in enumerate(frame.items()):
+            values = _numbers(column)
+            if values is None:
+                values, words[place] = _coded(column, name, nominal, rows)
+            X[:, place] = values
+    if np.isinf(X).any():
+        row, place = np.argwhere(np.isinf(X))[0]
+        raise rows.row_fault(f"column {names[place]!r} must be finite", int(row), frame.iloc[row, place])
     if nominal != "one-hot":
         return X, names
     X, names = one_hot(X, names, words, rows)

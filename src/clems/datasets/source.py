@@ -136,8 +136,11 @@ class Source(Origin):
     def _blocks(self, stream: Any) -> Iterator[tuple[int, bytes]]:
         line = 1
         while block := stream.read(BLOCK):
-            while not block.endswith(b"\n") and (rest := stream.readline(BLOCK)):
-                block += rest
+            if not block.endswith(b"\n"):
+                pieces = [block]
+                while (piece := stream.readline(BLOCK)) and not piece.endswith(b"\n"):
+                    pieces.append(piece)
+                block = b"".join([*pieces, piece])
             if b"\r" in block:
                 block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
             if line == 1:

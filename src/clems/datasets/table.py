@@ -31,6 +31,7 @@ def read_table(
     drop: str | Sequence[str] = (),
     nominal: Nominal | None = None,
     delimiter: str | None = None,
+    decimal: str = ".",
     name: str | None = None,
     encoding: str = "utf-8",
     limits: Limits | None = None,
@@ -64,6 +65,8 @@ def read_table(
         no or yes, false or true are 0 and 1 in any case.
     delimiter : str or None, default=None
         What is between two columns of a CSV; None finds out from the first line, of comma, semicolon, tab and bar.
+    decimal : str, default="."
+        The point in numbers of a CSV, for instance ``","``.
     name : str or None, default=None
         What to call the dataset; None for the name of the file.
     encoding : str, default="utf-8"
@@ -85,7 +88,7 @@ def read_table(
         raise ValueError("Say what is between two tags, for instance separator=';'.")
     with Source(path, limits, encoding) as source:
         as_written = [column for column in (tags, row_id) if column is not None]
-        frame, rows = _read_frame(source, delimiter, as_written)
+        frame, rows = _read_frame(source, delimiter, as_written, decimal)
     if pairs is None or isinstance(pairs, pd.DataFrame):
         of_pairs = None if pairs is None else (pairs, Rows("pairs", limits))
     else:
@@ -106,7 +109,9 @@ def read_table(
     )
 
 
-def _read_frame(source: Source, delimiter: str | None, as_written: list[str] | None) -> tuple[pd.DataFrame, Rows]:
+def _read_frame(
+    source: Source, delimiter: str | None, as_written: list[str] | None, decimal: str = "."
+) -> tuple[pd.DataFrame, Rows]:
     """Read a table; columns to be left as they are written are given, None for all."""
     data = source.read()
     if data.startswith(b"PAR1"):
@@ -125,10 +130,11 @@ def _read_frame(source: Source, delimiter: str | None, as_written: list[str] | N
             frame = read_csv(
                 text,
                 sep=delimiter,
+                decimal=decimal,
                 header=0,
                 names=names,
                 dtype={name: str for name in kept if name in names},
-                na_values={name: [] if name in kept else MISSING for name in names},
+                na_values={name: [] if name in kept else MISSING for name in names} if kept else MISSING,
                 keep_default_na=False,
                 skipinitialspace=True,
             )
