@@ -94,6 +94,40 @@ def test_names_with_quotes_escapes_spaces_and_accents():
     assert data.feature_names == ["it's 100%", "tab\there", "été"]
 
 
+LINES = st.sampled_from(
+    [
+        "@attribute {} numeric",
+        "@attribute {} {{0,1}}",
+        "@ATTRIBUTE {} numeric",
+        "@attribute\t{} real",
+        "  @attribute {} real",
+        "@attribute '{}' numeric",
+        "@attribute {} {{u, v}}",
+        "@attribute {} numeric % why",
+        "@attribute {} integer",
+    ]
+)
+
+
+@given(st.lists(st.tuples(LINES, st.sampled_from(["", "\n", "% a comment\n"])), min_size=1, max_size=12))
+def test_attributes_keep_their_order_however_they_are_declared(lines):
+    header = "".join(between + line.format(f"a{place}") + "\n" for place, (line, between) in enumerate(lines))
+    columns = read_header(Source(io.BytesIO(f"@relation r\n{header}@data\n1\n".encode())))[0]
+    assert columns.names == [f"a{place}" for place in range(len(lines))]
+    for place, (line, _) in enumerate(lines):
+        listed = ("0", "1") if "0,1" in line else ("u", "v") if "u, v" in line else None
+        assert columns.kinds[columns.kind_of[place]].values == listed
+
+
+def test_a_header_of_many_blocks():
+    names = [f"attribute{place}" for place in range(60_000)]
+    header = "".join(f"@attribute {name} {'real' if len(name) % 2 else '{0,1}'}\n" for name in names)
+    data = read(f"@relation r\n{header}@data\n{{0 1,59999 1}}\n", [names[-1]])
+    assert [*data.feature_names, *data.label_names] == names
+    assert data.X.toarray()[0].nonzero()[0].tolist() == [0]
+    assert data.Y.toarray().tolist() == [[1]]
+
+
 def test_encodings():
     text = "@relation r\n@attribute été real\n@attribute y {0,1}\n@data\n4,1\n"
     with pytest.raises(DataError, match=r"line 2: the text is not utf-8.*encoding='latin-1'"):

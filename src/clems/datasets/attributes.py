@@ -75,11 +75,37 @@ def read_header(source: Source) -> tuple[Header, Iterator[tuple[int, bytes]]]:
     draft = _Draft(source)
     blocks = source.blocks()
     for first, block in blocks:
-        start, stop = draft.read_plain(block)  # thousands of attributes are declared alike
-        for text, line in ((block[:start], first), (block[stop:], first + block.count(b"\n", 0, stop))):
-            if (rest := draft.read_lines(text, line)) is not None:
-                return draft.header(), chain([rest], blocks)
+        start, stop = _plain_lines(block)  # thousands of attributes are declared alike
+        rest = draft.read_lines(block[:start], first)
+        if rest is not None:
+            return draft.header(), chain([(rest[0], rest[1] + block[start:])], blocks)
+        draft.read_plain(block[start:stop].split())
+        rest = draft.read_lines(block[stop:], first + block.count(b"\n", 0, stop))
+        if rest is not None:
+            return draft.header(), chain([rest], blocks)
     raise source.fault("there is no @data line; this is not a whole ARFF file")
+
+
+def _plain_lines(block: bytes) -> tuple[int, int]:
+    """Find the lines of keyword, plain name and common type, if there is nothing else between them and ``@data``.
+
+    Returns
+    -------
+    start, stop : int
+        Where they are; both are the length of the block if there are none.
+    """
+    nothing = len(block), len(block)
+    if not (match := FIRST.search(block)):
+        return nothing
+    start, keyword = match.start(1), match[1]
+    data = DATA.search(block, start)
+    stop = data.end() if data else len(block)
+    words = block[start:stop].split()
+    n_lines = block.count(b"\n" + keyword, start, stop) + 1
+    if len(words) != 3 * n_lines or words[::3] != [keyword] * n_lines or not {*words[2::3]} <= COMMON.keys():
+        return nothing
+    names = b"".join(words[1::3])
+    return (start, stop) if names.isascii() and names.translate(None, b"'\"\\{%") == names else nothing
 
 
 class _Draft:
@@ -98,33 +124,14 @@ class _Draft:
             raise self.source.fault(f"two attributes are called {twice!r}; names must differ")
         return Header(self.relation, self.names, self.kinds, np.array(self.kind_of))
 
-    def read_plain(self, block: bytes) -> tuple[int, int]:
-        """Read lines of keyword, plain name and common type all at once, if there is nothing else among them.
-
-        Returns
-        -------
-        start, stop : int
-            Where the lines are that were read; both are the length of the block if none were.
-        """
-        nothing = len(block), len(block)
-        if not (match := FIRST.search(block)):
-            return nothing
-        start, keyword = match.start(1), match[1]
-        data = DATA.search(block, start)
-        stop = data.end() if data else len(block)
-        words = block[start:stop].split()
-        names, types = words[1::3], words[2::3]
-        n_lines = block.count(b"\n" + keyword, start, stop) + 1
-        if words[::3] != [keyword] * n_lines or len(types) != n_lines:
-            return nothing
-        places = {kind: place for place, kind in enumerate(dict.fromkeys(types), len(self.kinds))}
-        joined = b" ".join(names)
-        if not {*places} <= COMMON.keys() or joined.translate(None, b"'\"\\{%") != joined or not joined.isascii():
-            return nothing
-        self.names += joined.decode().split(" ")
+    def read_plain(self, words: list[bytes]) -> None:
+        """Read words that are keyword, plain name and common type in turn."""
+        if not words:
+            return
+        places = {kind: place for place, kind in enumerate(dict.fromkeys(words[2::3]), len(self.kinds))}
+        self.names += b" ".join(words[1::3]).decode().split(" ")
         self.kinds += [COMMON[kind] for kind in places]
-        self.kind_of += map(places.__getitem__, types)
-        return start, stop
+        self.kind_of += map(places.__getitem__, words[2::3])
 
     def read_lines(self, text: bytes, first: int) -> tuple[int, bytes] | None:
         """Read line by line; return what is after ``@data``, and the number of its first line."""

@@ -24,7 +24,7 @@ WORD = 8
 _LAST = np.array([(2**64 - 1) >> (8 * (WORD - n)) << (8 * (WORD - n)) for n in range(WORD + 1)], np.uint64)  # n bytes
 _TENS = 10.0 ** np.arange(WORD + 1)
 _AFTER = np.array([7 - bits // 8 if bits < 64 else 0 for bits in range(65)])  # bytes after the one above so many bits
-_ZEROS, _DOTS, _HIGH, _ONES = (np.uint64(byte * 0x0101010101010101) for byte in (ord("0"), ord("."), 0x80, 1))
+_ZEROS, _DOTS, _HIGH = (np.uint64(byte * 0x0101010101010101) for byte in (ord("0"), ord("."), 0x80))
 
 # The C library hands freed memory back and asks for it anew, block after block, until it has seen a large piece freed:
 # a quarter of the reading time.
