@@ -174,10 +174,13 @@ def fuzz(n_files: int, seed: int = 0) -> tuple[Counter[tuple[str, str]], list[tu
             data = mutated(seed_file, others, rng)
             signal.setitimer(signal.ITIMER_REAL, SECONDS)
             try:
-                check(read(data))
-                counts[name, "dataset"] += 1
-            except DataError as error:
-                counts[name, "DataError" if "\n" not in str(error) else "other"] += 1
+                try:
+                    check(read(data))
+                    counts[name, "dataset"] += 1
+                except DataError as error:
+                    if not str(error).isprintable():
+                        raise
+                    counts[name, "DataError"] += 1
             except Exception:
                 counts[name, "other"] += 1
                 failures.append((name, data, traceback.format_exc()))

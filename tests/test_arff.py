@@ -282,6 +282,13 @@ def test_a_fault_is_said_in_one_sentence(text, message):
     assert "\n" not in str(caught.value)
 
 
+def test_no_message_has_two_lines_or_moves_the_cursor():
+    text = "@attribute 'a\\nb\x1b[2J' {'u\\tv',w}\n@attribute y {0,1}\n@data\nz,1\n"
+    with pytest.raises(DataError) as caught:
+        read(text)
+    assert str(caught.value) == r"data, line 4: attribute 'a\nb\x1b[2J' must be u\tv or w: 'z'."
+
+
 def test_wrong_arguments():
     with pytest.raises(ValueError, match="nominal must be 'codes' or 'one-hot'; got 'hot'"):
         read(SMALL, nominal="hot")

@@ -75,11 +75,12 @@ class Origin:
 
     def fault(self, what: str, line: int | None = None, text: str | bytes | None = None) -> DataError:
         """Put a sentence about this origin together."""
-        place = self.name if line is None else f"{self.name}, line {line}"
-        if text is None:
-            return DataError(f"{place}: {what}{'' if what.endswith('?') else '.'}")
-        shown = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-        return DataError(f"{place}: {what}: {shown[:60] + '…' if len(shown) > 60 else shown!r}.")
+        sentence = self.name if line is None else f"{self.name}, line {line}"
+        sentence += f": {what}"
+        if text is not None:
+            shown = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+            sentence += f": {shown[:60] + '…' if len(shown) > 60 else shown!r}"
+        return DataError(_printable(sentence) + ("" if sentence.endswith("?") else "."))
 
     def check_size(self, rows: int, columns: int, size: int = 8) -> None:
         """Refuse a matrix that would take more than the limit."""
@@ -169,6 +170,11 @@ def _ahead(blocks: Iterator[T]) -> Iterator[T]:
         while (block := coming.result()) is not None:
             coming = pool.submit(next, blocks, None)
             yield block
+
+
+def _printable(text: str) -> str:
+    """Text on one line, without what would move the cursor of a terminal."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def stem(name: str) -> str:
