@@ -15,7 +15,7 @@ from scipy import sparse
 
 from clems.datasets.attributes import QUOTED, Header, Kind, decoded, read_header, split, unquoted
 from clems.datasets.columns import Nominal, check_nominal, one_hot, pick
-from clems.datasets.dataset import Dataset, first_repeated
+from clems.datasets.dataset import Dataset
 from clems.datasets.decimals import SparseRows, dense_rows, in_order, number, sparse_rows
 from clems.datasets.mulan import labels_of_xml, xml_beside
 from clems.datasets.source import Limits, PathOrFile, Source, stem
@@ -79,8 +79,6 @@ def read_arff(
         names = header.names[span] if isinstance(span, slice) else [header.names[place] for place in span]
         if nominal == "one-hot":
             X, names = one_hot(X, names, [columns.kind(place).words for place in columns.features], source)
-            if (twice := first_repeated(names)) is not None:
-                raise source.fault(f"one-hot encoding makes two features called {twice!r}; use nominal='codes'")
         label_names = [header.names[place] for place in columns.labels]
         return Dataset(X, Y, names, label_names, name or stem(source.name), source.name)
 

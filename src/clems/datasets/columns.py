@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy import sparse
 
+from clems.datasets.dataset import first_repeated
 from clems.datasets.source import Origin
 
 Nominal = Literal["codes", "one-hot"]
@@ -84,6 +85,8 @@ def one_hot(
             parts.append(_indicators(codes.ravel(), len(listed), is_sparse))
             new_names += [f"{names[place]}={value}" for value in listed]
         start = place + 1
+    if (twice := first_repeated(new_names)) is not None:
+        raise source.fault(f"one-hot encoding makes two features called {twice!r}; use nominal='codes'")
     return (sparse.hstack(parts, format="csr") if is_sparse else np.hstack(parts)), new_names
 
 

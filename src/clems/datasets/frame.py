@@ -233,12 +233,7 @@ def _features(frame: pd.DataFrame, nominal: Nominal | None, rows: Rows) -> tuple
     if np.isinf(X).any():
         row, place = np.argwhere(np.isinf(X))[0]
         raise rows.row_fault(f"column {names[place]!r} must be finite", int(row), frame.iloc[row, place])
-    if nominal != "one-hot":
-        return X, names
-    X, names = one_hot(X, names, words, rows)
-    if (twice := first_repeated(names)) is not None:
-        raise rows.fault(f"one-hot encoding makes two features called {twice!r}; use nominal='codes'")
-    return X, names
+    return one_hot(X, names, words, rows) if nominal == "one-hot" else (X, names)
 
 
 def _numbers(column: pd.Series) -> NDArray[np.float64] | None:
