@@ -2,11 +2,13 @@
 
 import urllib.error
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.datasets import fetch_openml
 from sklearn.utils import Bunch
 
 from clems.datasets import DataError, Dataset, list_datasets, load_dataset, write_arff, write_libsvm
@@ -128,6 +130,20 @@ def test_downloads_are_kept(toy, monkeypatch, tmp_path, is_sparse):
         assert (found.feature_names, found.label_names) == (toy.feature_names, toy.label_names)
     assert calls == [77]
     assert sorted(path.name for path in tmp_path.joinpath("cache/clems/toy").iterdir()) == ["toy.arff.xz", "toy.xml"]
+
+
+def test_what_openml_really_answers(toy, monkeypatch, tmp_path):
+    """The beginning of emotions as OpenML sends it, which scikit-learn keeps for its own tests."""
+    of_scikit_learn = pytest.importorskip("sklearn.datasets.tests.test_openml")
+    of_scikit_learn._monkey_patch_webbased_functions(monkeypatch, 40589, True)
+    monkeypatch.setattr("clems.datasets.catalogue.fetch_openml", fetch_openml)
+    monkeypatch.setitem(CATALOGUE, "emotions", replace(CATALOGUE["emotions"], rows=13))
+    found = load_dataset("emotions")
+    assert found.X.shape == (13, 72)
+    assert found.X[0, :3].tolist() == [0.034741, 0.089665, 0.091225]
+    assert found.Y[:2].tolist() == [[0, 1, 1, 0, 0, 0], [1, 0, 0, 0, 0, 1]]
+    assert found.label_names[:2] == ["amazed.suprised", "happy.pleased"]
+    assert np.array_equal(load_dataset("emotions").X, found.X)
 
 
 def test_a_download_of_another_size_is_not_kept(toy, monkeypatch, tmp_path):

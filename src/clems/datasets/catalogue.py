@@ -256,7 +256,8 @@ def _nowhere(entry: Entry, homes: list[Path], online: str) -> str:
 def _download(entry: Entry, homes: list[Path]) -> Dataset:
     """Fetch a dataset from OpenML, through scikit-learn, which checks what arrives."""
     try:
-        fetched = fetch_openml(data_id=entry.openml, as_frame="auto", parser="auto", cache=False)
+        # scikit-learn's other parser takes labels that say TRUE and FALSE for truths, and stumbles over them
+        fetched = fetch_openml(data_id=entry.openml, as_frame="auto", parser="liac-arff", cache=False, n_retries=1)
     except OSError as error:  # no network, or an answer that is an error
         raise FileNotFoundError(_nowhere(entry, homes, f"OpenML cannot be reached ({error})")) from None
     where = f"OpenML {entry.openml}"
