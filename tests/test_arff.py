@@ -59,6 +59,8 @@ def test_drop():
 
 
 LOOKS = {
+    "a brace in a comment": SMALL.replace("{0,1}", "{0,1} % {0 or 1}"),
+    "a comment after @data": SMALL.replace("@data", "@data % here"),
     "upper case": SMALL.replace("@relation", "@RELATION").replace("@attribute", "@Attribute").replace("@data", "@DATA"),
     "carriage returns": SMALL.replace("\n", "\r\n"),
     "old carriage returns": SMALL.replace("\n", "\r"),
@@ -246,7 +248,8 @@ HEADER = "@relation r\n@attribute a real\n@attribute b {u,v}\n@attribute y {0,1}
         ("@attribute\n@data\n1\n", r"line 1: an attribute needs a name and a type"),
         ("@attribute a float\n@data\n1\n", r"line 1: attribute 'a' has an unknown type.*'float'"),
         ("@attribute a {u\n@data\n1\n", "unknown type"),
-        ("@attribute a {u,'v}\n@data\n1\n", "quoted value must end with the same quote"),
+        ("@attribute a {u,'v}\n@data\n1\n", "unknown type"),
+        ("@attribute a { }\n@data\n1\n", "attribute 'a' lists no values"),
         ("@attribute a {u,u}\n@data\n1\n", "lists the value 'u' twice"),
         ("@attribute a real\n@attribute a real\n@data\n1\n", "two attributes are called 'a'"),
         ("@attribute t string\n@attribute y {0,1}\n@data\nx,1\n", r"'t' is of type string.*drop=\['t'\]"),
@@ -272,6 +275,12 @@ HEADER = "@relation r\n@attribute a real\n@attribute b {u,v}\n@attribute y {0,1}
         (HEADER + "{0}\n", "expected an index, a space and a value"),
         (HEADER + "{1 w}\n", "must be u or v"),
         (HEADER + "{2 ?}\n", "is missing"),
+        (HEADER + "{0}\n{ 1}\n", "expected an index, a space and a value"),
+        (HEADER + "{0 1.5,2}1\n", "a sparse row is in braces"),
+        (HEADER + "{0 1,2 }1\n{0 1.5}\n", "a sparse row is in braces"),
+        (HEADER + "{0.0 1.5}\n", "an index must be a whole number"),
+        (HEADER.replace("@data", "@data 1,u,0"), "line 5: rows start on the line after @data"),
+        (HEADER + "1,u     x',0\n", "quoted value must end"),
     ],
 )
 def test_a_fault_is_said_in_one_sentence(text, message):
@@ -294,6 +303,13 @@ def test_wrong_arguments():
         read(SMALL, nominal="hot")
     with pytest.raises(FileNotFoundError):
         read_arff("nowhere.arff")
+
+
+def test_long_runs_of_spaces_take_no_time():
+    with pytest.raises(DataError, match="quoted value must end"):
+        read(HEADER + "1," + " " * 20_000 + "x',0\n")  # a pattern that looks back would take hours
+    with pytest.raises(DataError, match="unknown type"):
+        read("@attribute a {p," + " " * 20_000 + "x'}\n@data\n")
 
 
 def test_a_fault_after_many_blocks_names_its_line():

@@ -57,6 +57,25 @@ def test_folders_are_searched_in_order(toy, monkeypatch, tmp_path):
     assert list_datasets().loc["toy", "at"] == str(tmp_path / "second" / "toy")
 
 
+def test_a_folder_with_another_part_hides_nothing(toy, monkeypatch, tmp_path):
+    put(toy.take(slice(4)), tmp_path / "first", "-train")
+    put(toy, tmp_path / "second")
+    monkeypatch.setenv("CLEMS_DATA", str(tmp_path / "second"))
+    assert load_dataset("toy", data_home=tmp_path / "first").X.shape[0] == 6
+    assert load_dataset("toy", "train", tmp_path / "first").X.shape[0] == 4
+
+
+def test_names_in_other_spellings():
+    assert load_dataset("Digit_Scenes").name == "digit-scenes"
+
+
+def test_a_cache_that_cannot_be_written_loses_nothing(toy, monkeypatch, tmp_path):
+    tmp_path.joinpath("cache").write_text("a file where a folder should be")
+    monkeypatch.setattr("clems.datasets.catalogue.fetch_openml", lambda **_: bunch(toy, False))
+    with pytest.warns(UserWarning, match="toy could not be kept in the cache"):
+        assert load_dataset("toy").X.shape == (6, 2)
+
+
 def test_the_whole_is_both_parts(toy, tmp_path):
     put(toy.take(slice(4)), tmp_path, "-train")
     put(toy.take(slice(4, 6)), tmp_path, "-test")
@@ -79,15 +98,15 @@ def test_what_is_not_there_is_said(toy, tmp_path):
     with pytest.raises(ValueError, match="subset must be 'all', 'train' or 'test'; got 'half'"):
         load_dataset("yeast", "half")
     with pytest.raises(
-        FileNotFoundError, match=r"OpenML cannot be reached.*Looked in .*first.toy, .*cache.*toys.example"
+        FileNotFoundError, match=r"OpenML does not give it.*Looked in .*first.toy \(nothing\), .*cache.*toys.example"
     ):
         load_dataset("toy", data_home=tmp_path / "first")
     with pytest.raises(FileNotFoundError, match="not at OpenML either"):
         load_dataset("bibtex")
-    with pytest.raises(FileNotFoundError, match="OpenML has it, but without the split"):
+    with pytest.raises(FileNotFoundError, match="OpenML has it without the split"):
         load_dataset("toy", "train")
     put(toy, tmp_path)
-    with pytest.raises(FileNotFoundError, match="holds no 'train' of toy, only all"):
+    with pytest.raises(FileNotFoundError, match=r"The part 'train' of toy is not on this computer.*toy \(all\)"):
         load_dataset("toy", "train", tmp_path)
 
 

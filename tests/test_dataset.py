@@ -93,6 +93,7 @@ def test_names_by_number_are_made_when_asked_for(tmp_path):
         ({"X": X[:3]}, "X has 3 rows and Y has 4"),
         ({"X": X[0]}, "X must be a matrix of numbers"),
         ({"X": [["a"]] * 4}, "X must be a matrix of numbers"),
+        ({"X": np.where(np.isnan(X), np.inf, X)}, "X holds an infinite number"),
         ({"Y": Y + 1}, "Y has the value 2 in row 0, column 0; labels must be 0 or 1"),
         ({"feature_names": ["a"]}, "There are 3 features but 1 feature names"),
         ({"label_names": ["u", "v", "w", "u"]}, "Two labels are called 'u'; names must differ"),
@@ -102,6 +103,16 @@ def test_what_does_not_fit_is_said(wrong, message):
     right = {"X": X, "Y": Y, "feature_names": PETS.feature_names, "label_names": PETS.label_names}
     with pytest.raises(ValueError, match=message):
         Dataset(**(right | wrong))
+
+
+def test_features_take_one_of_two_types_and_one_form():
+    for dtype in (bool, int, np.float16, np.longdouble):
+        assert Dataset(np.ones((1, 1), dtype), [[1]], ["a"], ["y"]).X.dtype == np.float64
+    assert Dataset(np.ones((1, 1), np.float32), [[1]], ["a"], ["y"]).X.dtype == np.float32
+    twice = sparse.csr_array((np.ones(2), np.array([0, 0]), np.array([0, 2])), shape=(1, 1))
+    data = Dataset(twice, [[1]], ["a"], ["y"])
+    assert (data.X.nnz, data.X.toarray().tolist(), twice.nnz) == (1, [[2.0]], 2)
+    assert Dataset([[1.0]], [[1]], [7], [8]).label_names == ["8"]
 
 
 def test_names_of_features_and_labels_differ_in_a_frame():

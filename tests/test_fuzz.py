@@ -1,8 +1,12 @@
 """Broken and hostile files end in a dataset or in a DataError: a short run of what `make fuzz` does at length."""
 
-import pytest
+import random
 
-from benchmarks.fuzz import READERS, check, fuzz
+import pytest
+from scipy import sparse
+
+from benchmarks.fuzz import READERS, check, fuzz, mutated
+from clems.datasets import DataError
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -17,3 +21,39 @@ def test_broken_files_are_refused():
     assert sum(n for (_, end), n in counts.items() if end == "DataError") > 1000
     assert sum(n for (_, end), n in counts.items() if end == "dataset") > 100
     assert sum(counts.values()) == 3000
+
+
+SLOW = {
+    "clems.datasets.arff._plain_dense_rows": lambda *_: None,
+    "clems.datasets.arff._plain_sparse_rows": lambda *_: None,
+    "clems.datasets.attributes._plain_lines": lambda block: (len(block), len(block)),
+    "clems.datasets.libsvm._plain_rows": lambda *_: None,
+}
+
+
+def outcome(read, data):
+    """What reading ends in, in a form that can be compared."""
+    try:
+        dataset = read(data)
+    except DataError as error:
+        return str(error)
+    sides = (side.toarray() if sparse.issparse(side) else side for side in (dataset.X, dataset.Y))
+    return [side.tobytes() for side in sides], list(dataset.feature_names), list(dataset.label_names)
+
+
+@pytest.mark.parametrize("block", [7, 64, 1 << 19])
+def test_the_fast_ways_change_nothing(monkeypatch, block):
+    """Broken or not, a file ends in the same dataset or in the same sentence without what makes reading fast."""
+    rng = random.Random(block)
+    readers = {name: reader for name, reader in READERS.items() if name.startswith(("arff", "libsvm"))}
+    monkeypatch.setattr("clems.datasets.source.BLOCK", block)
+    files = [
+        (read, mutated(data, [data, b"1.5", b"1e3"], rng) if place else data)
+        for data, read in readers.values()
+        for place in range(150)
+    ]
+    fast = [outcome(read, data) for read, data in files]
+    for target, replacement in SLOW.items():
+        monkeypatch.setattr(target, replacement)
+    for (read, data), expected in zip(files, fast, strict=True):
+        assert outcome(read, data) == expected, data

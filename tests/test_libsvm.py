@@ -57,8 +57,8 @@ def test_test_data_get_the_columns_of_training_data():
         ("", "there are no rows"),
         ("# nothing\n\n", "there are no rows"),
         (" 1:1\n", "no row has a label"),
-        ("2 5 4\n0 0:1\n", "2 rows are announced, but there are 1"),
-        ("1 5 4\n0 0:1\n1 0:1\n", "1 rows are announced, but there are 2"),
+        ("2 5 4\n0 0:1\n", "2 rows are announced, and 1 are there"),
+        ("1 5 4\n0 0:1\n1 0:1\n", "1 rows are announced, and 2 are there"),
         ("1 5 4\n4 0:1\n", "line 2: a label is not among the 4 announced, from 0: '4'"),
         ("1 5 4\n0 5:1\n", "line 2: an index must be from 0 to 4: '5:1'"),
         ("1 99999999999 4\n0 5:1\n", "line 1: too many columns are announced"),
@@ -78,6 +78,35 @@ def test_test_data_get_the_columns_of_training_data():
 def test_a_fault_is_said_in_one_sentence(text, message):
     with pytest.raises(DataError, match=message):
         read(text)
+
+
+def test_a_comment_is_no_row():
+    with pytest.raises(DataError, match="2 rows are announced, and 1 are there"):
+        read("2 5 2\n# a comment\n0 1:1\n")
+
+
+@pytest.mark.parametrize("text", ["0 5\n1 :1\n", "0 1:2:3 4\n", "0 3\n1 :2 5:1.5\n", "1 1.0:2\n", "1 +1:2.5\n"])
+def test_what_is_missing_in_one_pair_is_not_taken_from_another(text):
+    with pytest.raises(DataError, match="expected an index, a colon and a finite number"):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"labels": ["1", "2", "1"]}, "labels must be a list of different labels"),
+        ({"labels": "12"}, "labels must be a list of different labels"),
+        ({"n_features": -1}, "n_features must be a whole number; got -1"),
+        ({"zero_based": "yes"}, "zero_based must be True, False or None"),
+    ],
+)
+def test_wrong_arguments(options, message):
+    with pytest.raises(ValueError, match=message):
+        read("1 1:2\n2 1:3\n", **options)
+
+
+def test_labels_may_be_numbers():
+    assert read("1 1:2\n2 1:3\n", labels=[2, 1]).label_names == ["2", "1"]
 
 
 def test_columns_are_limited_but_adjustable():

@@ -112,20 +112,22 @@ def test_a_single_label_is_shared_out_to_within_a_row(Y, weights, exact, seed):
     assert np.all(np.abs(np.bincount(part, minlength=len(weights)) - shares(weights) * len(Y)) < 2 - exact)
 
 
-@given(Y=labels, weights=weights, exact=st.booleans(), shuffle=st.booleans(), seed=seeds)
-def test_the_form_of_the_labels_does_not_matter(Y, weights, exact, shuffle, seed):
+@given(Y=labels, weights=weights, exact=st.booleans(), seed=st.none() | seeds)
+def test_the_form_of_the_labels_does_not_matter(Y, weights, exact, seed):
     first, *others = (
-        iterative_stratification(form(Y), shares(weights), exact_sizes=exact, shuffle=shuffle, random_state=seed)
+        iterative_stratification(
+            form(Y), shares(weights), exact_sizes=exact, shuffle=seed is not None, random_state=seed
+        )
         for form in FORMS
     )
     assert first.shape == (len(Y),)
     assert all(np.array_equal(first, other) for other in others)
 
 
-@given(Y=labels, weights=weights, shuffle=st.booleans(), seed=seeds)
-def test_exact_sizes_are_rounded_shares_and_move_no_row_too_many(Y, weights, shuffle, seed):
+@given(Y=labels, weights=weights, seed=st.none() | seeds)
+def test_exact_sizes_are_rounded_shares_and_move_no_row_too_many(Y, weights, seed):
     before, after = (
-        iterative_stratification(Y, shares(weights), exact_sizes=exact, shuffle=shuffle, random_state=seed)
+        iterative_stratification(Y, shares(weights), exact_sizes=exact, shuffle=seed is not None, random_state=seed)
         for exact in (False, True)
     )
     wanted = [Fraction(len(Y) * weight, sum(weights)) for weight in weights]
@@ -407,3 +409,10 @@ def test_groups_are_ignored_with_a_warning():
     for splitter in (IterativeStratifiedKFold(3), IterativeStratifiedShuffleSplit()):
         with pytest.warns(UserWarning, match=f"groups parameter is ignored by {type(splitter).__name__}"):
             next(splitter.split(Y, Y, groups=np.zeros(30)))
+
+
+def test_a_seed_without_shuffling_is_refused():
+    with pytest.raises(ValueError, match="random_state has no effect"):
+        iterative_stratification([[1], [0]], [0.5, 0.5], shuffle=False, random_state=3)
+    with pytest.raises(TypeError, match="shuffle must be True or False"):
+        iterative_stratification([[1], [0]], [0.5, 0.5], shuffle="no")

@@ -64,7 +64,7 @@ def test_every_dataset_has_its_size(name):
     assert summary.unlabelled == UNLABELLED.get(name, 0)
     assert summary.constant == CONSTANT.get(name, 0)
     if parts is None:
-        with pytest.raises(FileNotFoundError, match=f"no 'train' of {name}"):
+        with pytest.raises(FileNotFoundError, match=f"The part 'train' of {name} is not"):
             load_dataset(name, "train", HOME)
         return
     train, test = (load_dataset(name, part, HOME) for part in ("train", "test"))

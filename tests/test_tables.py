@@ -1,6 +1,7 @@
 """Tables: CSV, Parquet and DataFrames."""
 
 import io
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -39,7 +40,7 @@ def test_a_column_of_tags():
     assert data.feature_names == ["x"]
     spaced = read("x,tags\n1,a  b\n", tags="tags", separator=" ")
     assert spaced.label_names == ["a", "b"]
-    with pytest.raises(ValueError, match="Say what is between two tags"):
+    with pytest.raises(ValueError, match="say what is between two tags"):
         read("x,tags\n1,a\n", tags="tags")
 
 
@@ -64,11 +65,16 @@ def test_a_second_file_of_rows_and_labels():
 @pytest.mark.parametrize(
     ("table", "pairs", "message"),
     [
-        ("id,x\nu,1\n", "row,label\nu,red\nz,red\n", "pairs.csv, line 3: no row of .*table.csv is called so: 'z'"),
+        ("id,x\nu,1\n", "row,label\nu,red\nz,red\n", "pairs.csv, line 3: no row is called so: 'z'"),
         ("id,x\nu,1\n", "row,label\nu,\n", "pairs.csv, line 2: the label is missing"),
         ("id,x\nu,1\nu,2\n", "row,label\nu,a\n", "table.csv, line 3: another row has the same 'id': 'u'"),
         ("id,x\nu,1\n", "row,label,more\nu,a,b\n", "pairs.csv: a table of pairs has two columns"),
         ("id,x\nu,1\n", "row,label\n", "no row has a label"),
+        (
+            "id,x\nu,1\nv,1\n",
+            "u,a\nv,b\n",
+            "pairs.csv, line 1: the first line names the columns, but it calls a row: 'u'",
+        ),
     ],
 )
 def test_faults_of_pairs(tmp_path, table, pairs, message):
@@ -91,6 +97,47 @@ def test_decimal_commas():
     assert read("x;y\n1,5;1\n-2;0\n", "y", decimal=",").X.tolist() == [[1.5], [-2]]
     with pytest.raises(DataError, match=r"line 2: column 'x' must hold numbers.*: '1,5'"):
         read("x;y\n1,5;1\n", "y")
+
+
+@pytest.mark.parametrize("end", ["\r", "\n\r", "\r\n"])
+def test_line_ends_of_every_kind(end):
+    data = read(f"a,l,b{end}5,1,6{end}{end},0,1{end}", "l")
+    assert np.array_equal(data.X, [[5, 6], [np.nan, 1]], equal_nan=True)
+    assert data.Y.tolist() == [[1], [0]]
+
+
+def test_the_second_line_helps_to_find_the_delimiter():
+    assert read("a (x;y;z),l\n1,0\n", "l").feature_names == ["a (x;y;z)"]
+
+
+def test_a_column_of_tags_is_one_column():
+    with pytest.raises(DataError, match=r"there is no column 't\*'"):
+        read("a,t1,t2\n5,x,7\n", tags="t*", separator=";")
+    with pytest.raises(DataError, match=r"there is no column 'i\*'"):
+        read("id,ix,a\n1,5,7\n", pairs=pd.DataFrame({"row": ["1"], "label": ["x"]}), row_id="i*")
+
+
+def test_one_typo_does_not_turn_numbers_into_codes():
+    text = "a,l\n1.5,0\n2.5,1\noops,1\n"
+    for nominal in (None, "codes", "one-hot"):
+        with pytest.raises(DataError, match=r"line 4: column 'a' must hold numbers.*mend what is no number.*: 'oops'"):
+            read(text, "l", nominal=nominal)
+    great = read("a,l\n-5,0\n18446744073709551615,1\n70,1\n", "l", nominal="codes")
+    assert great.X.ravel().tolist() == [-5, 2.0**64, 70]
+
+
+def test_a_column_without_a_name_is_refused():
+    frame = pd.DataFrame({"x": [1.5, 2], "l": [0, 1]})
+    with pytest.raises(DataError, match=r"a column has no name.*drop=\[''\]"):
+        read(frame.to_csv(), "l")
+    assert read(frame.to_csv(), "l", drop="").feature_names == ["x"]
+    buffer = io.BytesIO()
+    frame.sample(frac=1, random_state=0).to_parquet(buffer)
+    assert read(buffer.getvalue(), "l").feature_names == ["x"]
+
+
+def test_long_cells():
+    assert read("x,text,l\n1," + "a" * 200_000 + ",1\n", "l", drop="text").X.tolist() == [[1]]
 
 
 def test_words():
@@ -141,6 +188,21 @@ def test_wrong_arguments():
         read("x,y\n1,1\n", "y", row_id="x")
     with pytest.raises(ValueError, match="nominal must be"):
         read("x,y\n1,1\n", "y", nominal="hot")
+    with pytest.raises(ValueError, match=r"delimiter must be one character; got '\|\|'"):
+        read("x,y\n1,1\n", "y", delimiter="||")
+    for nothing in ([], "", ()):
+        with pytest.raises(ValueError, match="names no label"):
+            read("x,y\n1,1\n", nothing)
+    with pytest.raises(TypeError, match="labels must be names or patterns of columns; got 1"):
+        read("x,y\n1,1\n", 1)
+    with pytest.raises(TypeError, match="binary mode"):
+        read_table(io.StringIO("x,y\n1,1\n"), "y")
+    with pytest.raises(TypeError, match="frame must be a DataFrame; got list"):
+        from_frame([[1, 0]], "y")
+    with pytest.raises(DataError, match="compressed by zip"):
+        read(b"PK\x03\x04 and so on", "y")
+    with pytest.raises(ValueError, match="Limits must be positive"):
+        Limits(total=-1)
 
 
 def test_frames():
@@ -168,6 +230,29 @@ def test_frames_with_lists_of_tags():
     with pytest.raises(DataError, match=r"frame: say what is between two tags, for instance separator=';', in row 3"):
         from_frame(frame, tags="tags")
     assert from_frame(frame, tags="tags", separator=";").Y.toarray().tolist() == [[1, 1], [0, 1], [0, 0], [1, 1]]
+
+
+def test_names_as_an_index_an_array_or_numbers():
+    frame = pd.DataFrame([[1.5, 0, 1], [2, 1, 0]], columns=["x", 1, 2])
+    for labels in (frame.columns[1:], np.array([1, 2]), [1, 2], ["1", "2"]):
+        assert from_frame(frame, labels).label_names == ["1", "2"]
+    assert from_frame(frame, [1], drop=frame.columns[2:]).feature_names == ["x"]
+
+
+def test_numbers_of_every_kind():
+    cells = pd.Series([Decimal("1.5"), 2, None, True], dtype=object)
+    frame = pd.DataFrame({"x": cells, "c": pd.Categorical([10, 20, 10, 20]), "y": [0, 1, 0, 1]})
+    expected = [[1.5, 10], [2, 20], [np.nan, 10], [1, 20]]
+    assert np.array_equal(from_frame(frame, "y").X, expected, equal_nan=True)
+    for great in (10**400, np.inf):
+        with pytest.raises(DataError, match="column 'x' must be finite"):
+            from_frame(pd.DataFrame({"x": pd.Series([great], dtype=object), "y": [1]}), "y")
+    with pytest.raises(DataError, match="column 'x' must be finite, in row 1"):
+        from_frame(pd.DataFrame({"x": pd.arrays.SparseArray([0.0, -np.inf]), "y": [1, 0]}), "y")
+
+
+def test_missing_tags_are_no_tags():
+    assert from_frame(pd.DataFrame({"x": [1], "t": [["a", None, np.nan]]}), tags="t").label_names == ["a"]
 
 
 def test_faults_of_frames():
@@ -203,7 +288,7 @@ def test_parquet(tmp_path):
     frame.to_parquet(tmp_path / "table.parquet")
     data = read_table(tmp_path / "table.parquet", "y", drop="t")
     assert np.array_equal(data.X, [[1.5, 0], [np.nan, 1]], equal_nan=True)
-    assert read_table(tmp_path / "table.parquet", tags="t", separator=";").label_names == ["a"]
+    assert read_table(tmp_path / "table.parquet", tags="t").label_names == ["a"]
     whole = tmp_path.joinpath("table.parquet").read_bytes()
     with pytest.raises(DataError, match="it is not a whole Parquet file"):
         read(whole[: len(whole) // 2], "y")

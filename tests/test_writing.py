@@ -21,7 +21,7 @@ from clems.datasets import (
 anew = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # each example overwrites the file
 
 CHARACTERS = st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufeff\ufffe\uffff")
-NAMES = st.text(CHARACTERS, min_size=1, max_size=6).filter(lambda name: name == name.strip())
+NAMES = st.text(CHARACTERS, min_size=1, max_size=6).filter(lambda name: name == name.strip(" \t"))
 ENDINGS = st.sampled_from(["", ".gz", ".bz2", ".xz"])
 
 
@@ -68,7 +68,7 @@ def test_libsvm(tmp_path, dataset, ending):
 @given(dataset=datasets(), ending=ENDINGS)
 def test_csv(tmp_path, dataset, ending):
     write_table(dataset, tmp_path / f"some.csv{ending}")
-    assert_equal(read_table(tmp_path / f"some.csv{ending}", dataset.label_names, delimiter=","), dataset)
+    assert_equal(read_table(tmp_path / f"some.csv{ending}", dataset.label_names), dataset)
 
 
 @anew
@@ -118,6 +118,10 @@ def test_what_cannot_be_written_is_said(tmp_path):
     for write, name in ((write_arff, "some.arff"), (write_table, "some.csv")):
         with pytest.raises(ValueError, match="A feature and a label are both called 'a'"):
             write(twin, tmp_path / name)
+    with pytest.raises(ValueError, match="A CSV cannot keep the name ' a' as it is"):
+        write_table(Dataset([[1.0]], [[1]], [" a"], ["y"]), tmp_path / "some.csv")
+    with pytest.raises(FileNotFoundError, match=r"There is no folder .*nowhere to write some.arff into"):
+        write_arff(DATASET, tmp_path / "nowhere" / "some.arff")
     with pytest.raises(ValueError, match="XML cannot hold"):
         write_arff(Dataset([[1.0]], [[1]], ["a"], ["\x01"]), tmp_path / "some.arff")
     assert list(tmp_path.iterdir()) == []

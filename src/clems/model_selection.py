@@ -77,13 +77,14 @@ def iterative_stratification(
         Whether rows are dealt in random order, and ties between labels and between parts go by a random order of
         these. With False, rows are dealt as they come and ties go to the first; nothing is random then.
     random_state : int, RandomState or None, default=None
-        Seed of the shuffling.
+        Seed of the shuffling; it must be None if `shuffle` is False.
 
     Returns
     -------
     ndarray of shape (n,)
         Number of the part of each row.
     """
+    _check_shuffle(shuffle, random_state)
     labels = sparse.csr_array(as_labels(Y))
     sizes = _as_shares(proportions) * labels.shape[0]
     return _stratify(labels, sizes, exact_sizes, check_random_state(random_state) if shuffle else None)
@@ -179,10 +180,7 @@ class IterativeStratifiedKFold(BaseCrossValidator):  # type: ignore[misc]
             raise ValueError(f"The number of folds must be a whole number; got n_splits={n_splits!r}.")
         if n_splits < 2:
             raise ValueError(f"Cross-validation needs two folds or more; got n_splits={n_splits}.")
-        if not isinstance(shuffle, bool):
-            raise TypeError(f"shuffle must be True or False; got {shuffle!r}.")
-        if not shuffle and random_state is not None:
-            raise ValueError("random_state has no effect since shuffle is False; leave it None, or set shuffle=True.")
+        _check_shuffle(shuffle, random_state)
         self.n_splits: int = int(n_splits)
         self.shuffle: bool = shuffle
         self.random_state: Any = random_state
@@ -276,6 +274,13 @@ class IterativeStratifiedShuffleSplit(BaseShuffleSplit):  # type: ignore[misc]
         for _ in range(self.n_splits):
             part = _stratify(labels, sizes[sizes > 0], True, rng)
             yield np.flatnonzero(part == 0), np.flatnonzero(part == 1)
+
+
+def _check_shuffle(shuffle: Any, random_state: Any) -> None:
+    if not isinstance(shuffle, bool):
+        raise TypeError(f"shuffle must be True or False; got {shuffle!r}.")
+    if not shuffle and random_state is not None:
+        raise ValueError("random_state has no effect since shuffle is False; leave it None, or set shuffle=True.")
 
 
 def _labels_to_split(splitter: Any, X: Any, y: Any, groups: Any) -> Labels:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from numbers import Integral
 from operator import itemgetter
 from os import PathLike
 from typing import Any
@@ -14,13 +15,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from clems.datasets.attributes import QUOTED, Header, Kind, decoded, read_header, split, unquoted
-from clems.datasets.columns import Nominal, check_nominal, one_hot, pick
+from clems.datasets.columns import Nominal, check_nominal, one_hot, pick, pick_labels, plural
 from clems.datasets.dataset import Dataset
 from clems.datasets.decimals import SparseRows, dense_rows, in_order, number, sparse_rows
 from clems.datasets.mulan import labels_of_xml, xml_beside
 from clems.datasets.source import Limits, PathOrFile, Source, stem
 
-ITEM = re.compile(rf"\s*([^\s,{{}}'\"]+)\s+({QUOTED}|(?:[^,'\"\\}}\s]|\\.)+)\s*(,|$)", re.DOTALL)
+ITEM = re.compile(rf"\s*+([^\s,{{}}'\"]++)\s++({QUOTED}|(?:[^,'\"\\}}\s]|\\.)++)\s*+(,|$)", re.DOTALL)
+WHOLE = re.compile("[0-9]{1,18}")
 MEKA = re.compile(r"-C\s+(-?\d+)")
 
 
@@ -86,14 +88,15 @@ def read_arff(
 def _find_labels(labels: str | PathLike[str] | int | Sequence[str] | None, header: Header, source: Source) -> list[int]:
     """Places of the labels among the attributes."""
     n = len(header.names)
-    if isinstance(labels, int):
-        if isinstance(labels, bool) or not 0 < abs(labels) <= n:
+    if isinstance(labels, Integral):
+        size = int(labels)
+        if isinstance(labels, bool) or not 0 < abs(size) <= n:
             raise source.fault(f"labels={labels!r} does not fit {n:,} attributes")
-        return list(range(labels) if labels > 0 else range(n + labels, n))
+        return list(range(size) if size > 0 else range(n + size, n))
     if isinstance(labels, PathLike) or (isinstance(labels, str) and labels.lower().endswith(".xml")):
         return _find_named(labels_of_xml(labels, source.limits), header, str(labels), source)
     if labels is not None:
-        return pick(labels, header.names, source)
+        return pick_labels(labels, header.names, source)
     if xml := xml_beside(source.path):
         return _find_named(labels_of_xml(xml, source.limits), header, xml.name, source)
     if meka := MEKA.search(header.relation):
@@ -129,10 +132,10 @@ class _Columns:
         self.names, self.source = header.names, source
         self.kinds, self.kind_of = header.kinds, header.kind_of
         n = len(self.names)
-        self.labels = [place for place in labels if place not in {*dropped}]
         self.is_label, self.is_dropped = np.zeros(n, bool), np.zeros(n, bool)
-        self.is_label[self.labels] = True
         self.is_dropped[dropped] = True
+        self.labels = [place for place in labels if not self.is_dropped[place]]
+        self.is_label[self.labels] = True
         is_feature = ~(self.is_label | self.is_dropped)
         self.features = np.flatnonzero(is_feature)
         has_words = self._of_kinds([bool(kind.words) for kind in self.kinds])
@@ -281,7 +284,9 @@ def _any_dense_rows(block: bytes, first: int, columns: _Columns) -> NDArray[np.f
             raise columns.source.fault("a sparse row among dense ones", line, text)
         values = split(text, line, columns.source)
         if len(values) != n:
-            raise columns.source.fault(f"the row has {len(values)} values; there are {n} attributes", line, text)
+            raise columns.source.fault(
+                f"the row has {plural(len(values), 'value')}; there are {plural(n, 'attribute')}", line, text
+            )
         rows.append([columns.value(place, value, line) for place, value in enumerate(values)])
     return np.array(rows, np.float64).reshape(-1, n)
 
@@ -314,12 +319,12 @@ def _any_sparse_rows(block: bytes, first: int, columns: _Columns) -> SparseRows:
             raise source.fault("a sparse row is in braces", line, text)
         row: dict[int, float] = {}
         for index, value in _items(text[1:-1], line, source):
-            place = number(index.encode())
-            if place is None or not place.is_integer() or not 0 <= place < n:
+            place = int(index) if WHOLE.fullmatch(index) else n
+            if place >= n:
                 raise source.fault(f"an index must be a whole number from 0 to {n - 1}", line, index)
             if place in row:
                 raise source.fault(f"the row has index {index} twice", line, text)
-            row[int(place)] = columns.value(int(place), value, line)
+            row[place] = columns.value(place, value, line)
         rows.append(sorted(pair for pair in row.items() if not columns.is_dropped[pair[0]]))
     return SparseRows.of(rows)
 
@@ -365,7 +370,7 @@ def _lines(block: bytes, first: int, source: Source) -> Iterator[tuple[int, str]
 def _items(text: str, line: int, source: Source) -> Iterator[tuple[str, str]]:
     """Find indices and values inside of a sparse row."""
     place = 0
-    while text.strip():
+    while place or text.strip():
         match = ITEM.match(text, place)
         if not match:
             raise source.fault("expected an index, a space and a value, with commas between", line, text[place:])

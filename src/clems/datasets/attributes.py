@@ -17,7 +17,8 @@ from clems.datasets.source import NOT_ENCODED, Source
 
 QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 DECLARED = re.compile(rf"({QUOTED}|[^\s{{'\"][^\s{{]*)\s*(.*)", re.DOTALL)
-VALUE = re.compile(rf"\s*({QUOTED}|(?:[^,'\"\\]|\\.)*)\s*(,|$)", re.DOTALL)
+VALUE = re.compile(rf"\s*+({QUOTED}|(?:[^,'\"\\]|\\.)*+)\s*+(,|$)", re.DOTALL)
+LISTED = re.compile(rf"\{{((?:{QUOTED}|[^}}'\"\\]|\\.)*+)\}}\s*+(?:%.*+)?+", re.DOTALL)
 FIRST = re.compile(rb"(?:^|\n)(@[aA][tT]{2}[rR][iI][bB][uU][tT][eE])(?= )")
 DATA = re.compile(rb"\n(?=@[dD][aA][tT][aA])")
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
@@ -100,9 +101,11 @@ def _plain_lines(block: bytes) -> tuple[int, int]:
     start, keyword = match.start(1), match[1]
     data = DATA.search(block, start)
     stop = data.end() if data else len(block)
-    words = block[start:stop].split()
-    n_lines = block.count(b"\n" + keyword, start, stop) + 1
-    if len(words) != 3 * n_lines or words[::3] != [keyword] * n_lines or not {*words[2::3]} <= COMMON.keys():
+    text = block[start:stop].rstrip()
+    words, n_lines = text.split(), text.count(b"\n") + 1
+    if len(words) != 3 * n_lines or words[::3] != [keyword] * n_lines or text.count(b"\n" + keyword) != n_lines - 1:
+        return nothing
+    if not {*words[2::3]} <= COMMON.keys():
         return nothing
     names = b"".join(words[1::3])
     return (start, stop) if names.isascii() and names.translate(None, b"'\"\\{%") == names else nothing
@@ -149,6 +152,8 @@ class _Draft:
             elif keyword == b"@data":
                 if not self.names:
                     raise source.fault("there is no @attribute before @data", line)
+                if raw.split(b"%")[0].split()[1:]:
+                    raise source.fault("rows start on the line after @data", line, raw)
                 n_before = line - first + 1
                 return line + 1, text[sum(map(len, lines[:n_before])) + n_before :]
             elif not keyword.startswith(b"%"):
@@ -200,10 +205,12 @@ def _declared(line: str, number: int, source: Source) -> tuple[str, Kind]:
         return name, Kind()
     if word in REFUSED:
         return name, Kind(refused=word)
-    if not kind.startswith("{") or "}" not in kind:
+    if not (listed := LISTED.fullmatch(kind)):
         allowed = "numeric, real, integer, or values in braces"
         raise source.fault(f"attribute {name!r} has an unknown type; allowed are {allowed}", number, kind)
-    values = tuple(unquoted(value) for value in split(kind[1 : kind.rindex("}")], number, source))
+    if not listed[1].strip():
+        raise source.fault(f"attribute {name!r} lists no values", number, line)
+    values = tuple(unquoted(value) for value in split(listed[1], number, source))
     if (twice := first_repeated(values)) is not None:
         raise source.fault(f"attribute {name!r} lists the value {twice!r} twice", number)
     return name, Kind(values)

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from http.client import HTTPException
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal, get_args
@@ -159,29 +160,33 @@ def load_dataset(name: str, subset: Subset = "all", data_home: str | os.PathLike
     >>> load_dataset("digit-scenes", "train")
     <Dataset digit-scenes: 3,000 rows, 121 features, 10 labels>
     """
-    if name not in CATALOGUE:
+    entry = CATALOGUE.get(str(name).lower().replace("_", "-"))
+    if entry is None:
         close = get_close_matches(str(name).lower(), CATALOGUE, n=1)
         raise ValueError(
-            f"There is no dataset {name!r}{f'; did you mean {close[0]!r}?' if close else ''} "
-            "list_datasets() lists them all; read_arff and the like read your own."
+            f"There is no dataset {name!r}{f'; did you mean {close[0]!r}?' if close else '.'} list_datasets() lists "
+            "them all; read_arff and the like read your own."
         )
     if subset not in get_args(Subset):
         raise ValueError(f"subset must be 'all', 'train' or 'test'; got {subset!r}.")
-    entry = CATALOGUE[name]
-    if name == "digit-scenes":
+    if entry.name == "digit-scenes":
         return _digit_scenes(subset)
     homes = _homes(data_home)
     for home in homes:
-        if found := _files(home / name):
+        found = _files(home / entry.name)
+        if subset in found or (subset == "all" and {"train", "test"} <= {*found}):
             return _load(entry, subset, found)
     if entry.openml is None:
-        raise FileNotFoundError(_nowhere(entry, homes, "it is not at OpenML either"))
+        raise FileNotFoundError(_nowhere(entry, subset, homes, "it is not at OpenML either"))
     if subset != "all":
-        raise FileNotFoundError(_nowhere(entry, homes, "OpenML has it, but without the split"))
+        raise FileNotFoundError(_nowhere(entry, subset, homes, "OpenML has it without the split"))
     dataset = _download(entry, homes)
-    folder = _cache() / name
-    folder.mkdir(parents=True, exist_ok=True)
-    write_arff(dataset, folder / f"{name}.arff.xz")
+    folder = _cache() / entry.name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_arff(dataset, folder / f"{entry.name}.arff.xz")
+    except OSError as error:
+        warnings.warn(f"{entry.name} could not be kept in the cache: {error}.", stacklevel=2)
     return dataset
 
 
@@ -210,11 +215,8 @@ def _load(entry: Entry, subset: Subset, found: dict[str, Path]) -> Dataset:
     """Read files of a dataset."""
     if subset in found:
         dataset = _read(entry, subset, found[subset])
-    elif subset == "all" and {"train", "test"} <= {*found}:
-        dataset = stack(*(_read(entry, part, found[part]) for part in ("train", "test")))
     else:
-        folder = next(iter(found.values())).parent
-        raise FileNotFoundError(f"{folder} holds no {subset!r} of {entry.name}, only {', '.join(sorted(found))}.")
+        dataset = stack(*(_read(entry, part, found[part]) for part in ("train", "test")))
     _check(entry, dataset, rows=subset == "all")
     return dataset
 
@@ -245,11 +247,12 @@ def _check(entry: Entry, dataset: Dataset, rows: bool) -> None:
             raise DataError(f"{dataset.source} is not {entry.name}: it has {size:,} {what} instead of {expected:,}.")
 
 
-def _nowhere(entry: Entry, homes: list[Path], online: str) -> str:
-    looked = ", ".join(str(home / entry.name) for home in homes)
+def _nowhere(entry: Entry, subset: Subset, homes: list[Path], online: str) -> str:
+    looked = [f"{home / entry.name} ({', '.join(sorted(_files(home / entry.name))) or 'nothing'})" for home in homes]
+    what = entry.name if subset == "all" else f"The part {subset!r} of {entry.name}"
     return (
-        f"{entry.name} is not on this computer and {online}. Looked in {looked}. Get it from {entry.home} and put its "
-        f"files into a folder {entry.name!r} of a folder that you pass as data_home= or name in CLEMS_DATA."
+        f"{what} is not on this computer, and {online}. Looked in {', '.join(looked)}. Get it from {entry.home} and "
+        f"put its files into a folder {entry.name!r} of a folder that you pass as data_home= or name in CLEMS_DATA."
     )
 
 
@@ -258,8 +261,8 @@ def _download(entry: Entry, homes: list[Path]) -> Dataset:
     try:
         # scikit-learn's other parser takes labels that say TRUE and FALSE for truths, and stumbles over them
         fetched = fetch_openml(data_id=entry.openml, as_frame="auto", parser="liac-arff", cache=False, n_retries=1)
-    except OSError as error:  # no network, or an answer that is an error
-        raise FileNotFoundError(_nowhere(entry, homes, f"OpenML cannot be reached ({error})")) from None
+    except (OSError, HTTPException, ValueError) as error:  # no network, or an answer that is none
+        raise FileNotFoundError(_nowhere(entry, "all", homes, f"OpenML does not give it ({error})")) from None
     where = f"OpenML {entry.openml}"
     label_names = [str(label) for label in fetched.target_names]
     if sparse.issparse(fetched.data):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from fnmatch import translate
 from re import compile as pattern
@@ -25,22 +25,45 @@ def check_nominal(nominal: str | None) -> None:
         raise ValueError(f"nominal must be 'codes' or 'one-hot'; got {nominal!r}.")
 
 
-def pick(wanted: str | Sequence[str], names: Sequence[str], source: Origin) -> list[int]:
+def pick(wanted: str | Iterable[object], names: Sequence[str], source: Origin) -> list[int]:
     """Find columns by names or patterns such as ``tag_*``, in the order wanted and each once."""
-    if not wanted:
+    wishes = [wanted] if isinstance(wanted, str) else [str(wish) for wish in wanted]
+    if not wishes:
         return []
     places = {name: place for place, name in enumerate(names)}
     found: dict[int, None] = {}
-    for wish in [wanted] if isinstance(wanted, str) else wanted:
+    for wish in wishes:
         if wish in places:
             found[places[wish]] = None
             continue
-        matches = pattern(translate(wish)).match if isinstance(wish, str) and {*wish} & {*"*?["} else None
+        matches = pattern(translate(wish)).match if {*wish} & {*"*?["} else None
         hits = [place for place, name in enumerate(names) if matches and matches(name)]
         if not hits:
-            raise source.fault(f"there is no column {wish!r}{_instead(str(wish), names)}")
+            raise source.fault(f"there is no column {wish!r}{_instead(wish, names)}")
         found.update(dict.fromkeys(hits))
     return list(found)
+
+
+def pick_one(name: str, names: Sequence[str], source: Origin) -> int:
+    """Find one column by its name."""
+    if name not in names:
+        raise source.fault(f"there is no column {name!r}{_instead(str(name), names)}")
+    return list(names).index(name)
+
+
+def pick_labels(labels: Any, names: Sequence[str], source: Origin) -> list[int]:
+    """Find the columns of labels, at least one."""
+    if not isinstance(labels, Iterable):
+        raise TypeError(f"labels must be names or patterns of columns; got {labels!r}.")
+    found = [] if isinstance(labels, str) and not labels else pick(labels, names, source)
+    if not found:
+        raise ValueError(f"labels={labels!r} names no label; there must be one at least.")
+    return found
+
+
+def plural(n: int, what: str) -> str:
+    """Count things in words."""
+    return f"{n:,} {what}{'s' * (n != 1)}"
 
 
 def binary(values: Sequence[str]) -> dict[str, float] | None:
@@ -74,15 +97,17 @@ def one_hot(
     by_column = X.tocsc() if is_sparse else X
     parts: list[Any] = []
     new_names: list[str] = []
-    start = 0
+    start = filled = 0
     for place in [*words, len(names)]:
         if place > start:
             parts.append(by_column[:, start:place])
             new_names += names[start:place]
         if place < len(names):
             listed = values[place] or ()
-            codes = by_column[:, [place]].toarray() if is_sparse else by_column[:, [place]]
-            parts.append(_indicators(codes.ravel(), len(listed), is_sparse))
+            codes = (by_column[:, [place]].toarray() if is_sparse else by_column[:, [place]]).ravel()
+            filled += len(listed) * int(np.isnan(codes).sum()) if is_sparse else 0
+            source.check_size(filled, 1, 16)
+            parts.append(_indicators(codes, len(listed), is_sparse))
             new_names += [f"{names[place]}={value}" for value in listed]
         start = place + 1
     if (twice := first_repeated(new_names)) is not None:
@@ -107,6 +132,8 @@ def _indicators(codes: Any, n_values: int, is_sparse: bool) -> Any:
 
 
 def _instead(wish: str, names: Sequence[str]) -> str:
+    if not names:
+        return ", nor any other"
     if close := get_close_matches(wish, names[:10_000], n=1):
         return f"; did you mean {close[0]!r}?"
     shown = ", ".join(map(repr, names[:5]))

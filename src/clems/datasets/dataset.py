@@ -46,7 +46,7 @@ class Dataset:
     Parameters
     ----------
     X : ndarray or CSR array of shape (n, d)
-        Features; NaN where one is missing.
+        Features, in single or double precision; NaN where one is missing.
     Y : ndarray or CSR array of shape (n, K)
         Labels, zeros and ones.
     feature_names, label_names : sequence of str
@@ -77,19 +77,23 @@ class Dataset:
     source: str = ""
 
     def __post_init__(self) -> None:
-        X = sparse.csr_array(self.X) if sparse.issparse(self.X) else np.asarray(self.X)
+        X = _canonical(self.X) if sparse.issparse(self.X) else np.asarray(self.X)
         Y = as_labels(self.Y)
         if X.ndim != 2 or X.dtype.kind not in "biuf":
             raise ValueError(f"X must be a matrix of numbers; its shape is {X.shape}, its type {X.dtype}.")
+        X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+        if np.isinf(X.data if sparse.issparse(X) else X).any():
+            raise ValueError("X holds an infinite number; features are finite, or NaN where they are missing.")
         if X.shape[0] != Y.shape[0]:
             raise ValueError(f"X has {X.shape[0]} rows and Y has {Y.shape[0]}; they must have equally many.")
         for kind, matrix, names in (("feature", X, self.feature_names), ("label", Y, self.label_names)):
             if len(names) != matrix.shape[1]:
                 raise ValueError(f"There are {matrix.shape[1]} {kind}s but {len(names)} {kind} names.")
             if not isinstance(names, Numbered):
-                if (twice := first_repeated(names)) is not None:
+                listed = [str(name) for name in names]
+                if (twice := first_repeated(listed)) is not None:
                     raise ValueError(f"Two {kind}s are called {twice!r}; names must differ.")
-                object.__setattr__(self, f"{kind}_names", list(names))
+                object.__setattr__(self, f"{kind}_names", listed)
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "Y", Y)
 
@@ -240,6 +244,15 @@ def _frame(matrix: Any, names: Sequence[str]) -> pd.DataFrame:
     if sparse.issparse(matrix):
         return pd.DataFrame.sparse.from_spmatrix(matrix, columns=names)
     return pd.DataFrame(matrix, columns=names)
+
+
+def _canonical(X: Any) -> Any:
+    """CSR array whose rows have each column once, in order; a copy where it is not."""
+    matrix = sparse.csr_array(X)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix
 
 
 def _is_constant(X: Any) -> NDArray[np.bool_]:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+PAIR = rb"\d++ [\d+.eE-]++"
+ROWS_OF_PAIRS = re.compile(rb"(?:\{(?:%b(?:,%b)*+)?+\}\n)*+" % (PAIR, PAIR))
 _PRECISION: dict[str, Any] = (
     {} if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1) else {"float_precision": "round_trip"}
 )
@@ -198,17 +200,15 @@ def _whole(word: Words) -> NDArray[np.int64]:
 
 def _sparse_rows_by_pandas(block: bytes) -> SparseRows | None:
     """Read pairs whose numbers have exponents or many digits."""
-    skeleton = block.translate(None, b"0123456789+-.eE")
-    if not {*skeleton.replace(b" ,", b"").split(b"\n")[:-1]} <= {b"{ }", b"{}"}:
+    if not ROWS_OF_PAIRS.fullmatch(block):
         return None
-    lengths = np.array([len(line) // 2 - (line == b"{}") for line in skeleton.split(b"\n")[:-1]], np.int64)
+    lengths = np.array([line.count(b" ") for line in block.split(b"\n")[:-1]], np.int64)
     numbers = _by_pandas(block.translate(bytes.maketrans(b"{ ,}", b"\n\n\n\n")))
     if numbers is None or len(numbers) != 2 * lengths.sum() or np.isnan(numbers).any():
         return None
-    indices = numbers[::2]
-    if (np.abs(indices) > 2**53).any() or (indices != np.floor(indices)).any():
+    if (numbers[::2] > 2**53).any():
         return None
-    return SparseRows(lengths, indices.astype(np.int64), numbers[1::2].copy())
+    return SparseRows(lengths, numbers[::2].astype(np.int64), numbers[1::2].copy())
 
 
 def _by_pandas(text: bytes) -> NDArray[np.float64] | None:

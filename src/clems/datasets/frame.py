@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,9 @@ from numpy.typing import NDArray
 from pandas.api import types
 from scipy import sparse
 
-from clems.datasets.columns import BINARY, Nominal, binary, check_nominal, one_hot, pick
+from clems.datasets.columns import BINARY, Nominal, binary, check_nominal, one_hot, pick, pick_labels, pick_one
 from clems.datasets.dataset import Dataset, first_repeated
+from clems.datasets.decimals import number
 from clems.datasets.source import DataError, Limits, Origin
 
 
@@ -58,6 +61,8 @@ def from_frame(
     array([[1, 1],
            [0, 1]], dtype=uint8)
     """
+    if not isinstance(frame, pd.DataFrame):
+        raise TypeError(f"frame must be a DataFrame; got {type(frame).__name__}.")
     rows = Rows(name, limits)
     frame = frame.set_axis([str(column) for column in frame.columns], axis="columns")
     if (twice := first_repeated(list(frame.columns))) is not None:
@@ -84,6 +89,11 @@ class Rows(Origin):
         super().__init__(name, limits)
         self._line_of = line_of
 
+    @property
+    def has_lines(self) -> bool:
+        """Whether it was read from lines of text."""
+        return self._line_of is not None
+
     def row_fault(self, what: str, row: int, text: object) -> DataError:
         """Put a sentence about a row together."""
         if self._line_of is None:
@@ -109,24 +119,27 @@ def dataset_of(
     check_nominal(nominal)
     _check_choice(labels, tags, separator, pairs, row_id)
     columns = list(frame.columns)
-    dropped = pick(drop, columns, rows)
+    dropped = {*pick(drop, columns, rows)}
     vocabulary = [labels] if isinstance(labels, str) else labels
     if tags is not None:
-        taken = pick([tags], columns, rows)
+        taken = [pick_one(tags, columns, rows)]
         found = _tags(frame.iloc[:, taken[0]], separator, rows)
         Y, label_names = _indicated(found, len(frame), vocabulary, rows)
     elif pairs is not None:
-        taken = pick([] if row_id is None else [row_id], columns, rows)
+        taken = [] if row_id is None else [pick_one(row_id, columns, rows)]
         ids = frame.iloc[:, taken[0]] if taken else pd.Series(range(len(frame)))
         Y, label_names = _indicated(_paired(ids, rows, *pairs), len(frame), vocabulary, rows)
     else:
-        taken = [place for place in pick(labels or (), columns, rows) if place not in {*dropped}]
+        taken = [place for place in pick_labels(labels, columns, rows) if place not in dropped]
         if not taken:
             raise rows.fault("no label is left; labels= and drop= must not name the same columns")
         Y, label_names = _labels(frame.iloc[:, taken], rows), [columns[place] for place in taken]
     if not len(frame):
         raise rows.fault("there are no rows")
-    left = [place for place in range(len(columns)) if place not in {*taken, *dropped}]
+    used = {*taken, *dropped}
+    left = [place for place in range(len(columns)) if place not in used]
+    if "" in (columns[place] for place in left):
+        raise rows.fault("a column has no name, as the index of a DataFrame; name it, or leave it out with drop=['']")
     X, feature_names = _features(frame.iloc[:, left], nominal, rows)
     return Dataset(X, Y, feature_names, label_names, name, source)
 
@@ -147,8 +160,8 @@ def _tags(column: pd.Series, separator: str | None, rows: Rows) -> list[tuple[in
     found = []
     for row, cell in enumerate(column):
         if isinstance(cell, (list, tuple, set, frozenset, np.ndarray)):
-            listed = [str(tag) for tag in cell]
-        elif cell is None or cell is pd.NA or cell != cell:
+            listed = [str(tag) for tag in cell if not _is_missing(tag)]
+        elif _is_missing(cell):
             continue
         elif not separator:
             raise rows.row_fault("say what is between two tags, for instance separator=';'", row, cell)
@@ -167,14 +180,20 @@ def _paired(ids: pd.Series, rows: Rows, pairs: pd.DataFrame, of_pairs: Rows) -> 
     if len(places) < len(keys):
         row = int(keys.duplicated().argmax())
         raise rows.row_fault(f"another row has the same {ids.name!r}", row, keys.iloc[row])
+    if of_pairs.has_lines and str(pairs.columns[0]) in places:
+        raise of_pairs.fault("the first line names the columns, but it calls a row", 1, str(pairs.columns[0]))
     found = []
     for row, (key, label) in enumerate(pairs.itertuples(index=False, name=None)):
-        if (place := places.get(str(key).strip())) is None:
-            raise of_pairs.row_fault(f"no row of {rows.name} is called so", row, key)
-        if label is None or label is pd.NA or label != label or not str(label).strip():
+        if (place := places.get(str(key))) is None:
+            raise of_pairs.row_fault("no row is called so", row, key)
+        if _is_missing(label) or not str(label).strip():
             raise of_pairs.row_fault("the label is missing", row, "")
         found.append((place, str(label).strip()))
     return found
+
+
+def _is_missing(cell: Any) -> bool:
+    return cell is None or cell is pd.NA or (isinstance(cell, float) and cell != cell)
 
 
 def _indicated(
@@ -219,7 +238,10 @@ def _features(frame: pd.DataFrame, nominal: Nominal | None, rows: Rows) -> tuple
     """Make numbers of columns."""
     names = list(frame.columns)
     if names and all(isinstance(dtype, pd.SparseDtype) for dtype in frame.dtypes):
-        return _csr(frame), names
+        X = _csr(frame)
+        for row, place in zip(*(abs(X) == np.inf).nonzero(), strict=True):
+            raise rows.row_fault(f"column {names[place]!r} must be finite", int(row), "inf")
+        return X, names
     words: list[Sequence[str] | None] = [None] * len(names)
     if all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in frame.dtypes):
         X = frame.to_numpy(np.float64)
@@ -237,41 +259,51 @@ def _features(frame: pd.DataFrame, nominal: Nominal | None, rows: Rows) -> tuple
 
 
 def _numbers(column: pd.Series) -> NDArray[np.float64] | None:
-    """Numbers of a column that holds numbers or truths, NaN where one is missing."""
+    """Find the numbers of a column that holds numbers or truths, NaN where one is missing."""
+    if types.is_complex_dtype(column.dtype):
+        return None
     if types.is_bool_dtype(column.dtype) or types.is_numeric_dtype(column.dtype):
-        if types.is_complex_dtype(column.dtype):
-            return None
         return np.asarray(column.to_numpy(np.float64, na_value=np.nan))
-    if column.dtype == object and all(
-        isinstance(cell, (bool, int, float, np.number)) or cell is None for cell in column
-    ):
-        return np.asarray(pd.to_numeric(column).to_numpy(np.float64, na_value=np.nan))
+    if column.dtype == object and all(isinstance(cell, Real | Decimal) or _is_missing(cell) for cell in column):
+        return np.array([_float(cell) for cell in column])
     return None
+
+
+def _float(cell: Any) -> float:
+    """Make a float of a number or of a text that is one; NaN of what is missing, infinite what is too great."""
+    try:
+        return np.nan if _is_missing(cell) else float(cell)
+    except OverflowError:
+        return np.inf
 
 
 def _coded(
     column: pd.Series, name: str, nominal: Nominal | None, rows: Rows
 ) -> tuple[NDArray[np.float64], list[str] | None]:
-    """Make codes of a column of words, and say which words they stand for."""
+    """Make numbers of a column of words, and say which words their codes stand for."""
     is_listed = isinstance(column.dtype, pd.CategoricalDtype)
     if not (is_listed or types.is_string_dtype(column.dtype) or column.dtype == object):
         raise rows.fault(f"column {name!r} holds {column.dtype}, which is no number; leave it out with drop=[{name!r}]")
+    if is_listed and nominal is None and types.is_numeric_dtype(column.cat.categories.dtype):
+        return np.array([_float(cell) for cell in column]), None
     missing = column.isna().to_numpy()
     cells = column.astype(object).where(~missing, "").astype(str)
     listed = [str(value) for value in column.cat.categories] if is_listed else sorted({*cells[~missing]})
-    codes = binary(listed)
-    words = None
-    if codes is None:
-        if nominal is None and not is_listed:
-            row = int((pd.to_numeric(cells, errors="coerce").isna().to_numpy() & ~missing).argmax())
-            raise rows.row_fault(
-                f"column {name!r} must hold numbers; leave it out with drop=[{name!r}], or make numbers of its words "
-                "with nominal='one-hot' or 'codes'",
-                row,
-                column.iloc[row],
-            )
-        codes, words = {word: float(code) for code, word in enumerate(listed)}, listed
-    return cells.map(codes).where(~missing).to_numpy(np.float64, na_value=np.nan), words
+    if (codes := binary(listed)) is not None:
+        return np.array([np.nan if gone else codes[cell] for cell, gone in zip(cells, missing, strict=True)]), None
+    if not is_listed:
+        odd = np.array([number(word.encode()) is None for word in listed])
+        if not odd.any():
+            return np.array([np.nan if gone else float(cell) for cell, gone in zip(cells, missing, strict=True)]), None
+        if nominal is None or not odd.all():
+            row = int(cells.isin([word for word, is_odd in zip(listed, odd, strict=True) if is_odd]).argmax())
+            advice = "or make numbers of its words with nominal='one-hot' or 'codes'"
+            if not odd.all():
+                advice = "or mend what is no number; a CSV with decimal commas needs decimal=','"
+            what = f"column {name!r} must hold numbers; leave it out with drop=[{name!r}], {advice}"
+            raise rows.row_fault(what, row, column.iloc[row])
+    codes = {word: float(code) for code, word in enumerate(listed)}
+    return np.array([np.nan if gone else codes[cell] for cell, gone in zip(cells, missing, strict=True)]), listed
 
 
 def _csr(frame: pd.DataFrame) -> Any:

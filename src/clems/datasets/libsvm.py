@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,6 +62,12 @@ def read_libsvm(
     DataError
         If the file is not what it should be; nothing is returned of it then.
     """
+    if isinstance(labels, str) or (labels is not None and len({*map(str, labels)}) < len(labels)):
+        raise ValueError(f"labels must be a list of different labels; got {labels!r}.")
+    if n_features is not None and (not isinstance(n_features, Integral) or n_features < 0):
+        raise ValueError(f"n_features must be a whole number; got {n_features!r}.")
+    if zero_based not in (None, False, True):
+        raise ValueError(f"zero_based must be True, False or None; got {zero_based!r}.")
     with Source(path, limits) as source:
         announced, blocks = _announced(source)
         expected = _Expected(announced, labels, n_features, zero_based, source.limits.columns)
@@ -71,7 +78,7 @@ def read_libsvm(
             if rows:
                 parts.append(_plain_rows(rows, expected) or _any_rows(rows, expected, source))
         if announced and n_rows != expected.rows:
-            raise source.fault(f"{expected.rows:,} rows are announced, but there are {n_rows:,}")
+            raise source.fault(f"{expected.rows:,} rows are announced, and {n_rows:,} are there")
         if not n_rows:
             raise source.fault("there are no rows")
         X, start = _features([features for features, _ in parts], expected, source)
@@ -96,7 +103,7 @@ class _Expected:
         self.rows, d, self.n_labels = announced or (0, None, None)
         self.n_features = d if n_features is None else n_features
         self.zero_based = True if zero_based is None and announced else zero_based
-        self.labels = None if labels is None else {label: place for place, label in enumerate(labels)}
+        self.labels = None if labels is None else {str(label): place for place, label in enumerate(labels)}
         self.least = 1 if self.zero_based is False else 0
         last = (columns if self.n_features is None else self.n_features) - 1
         self.greatest = last if self.zero_based else last + 1
@@ -135,10 +142,10 @@ def _announced(source: Source) -> tuple[tuple[int, int, int] | None, Iterator[Li
 
 def _lines(first: int, block: bytes) -> Lines:
     """Numbered lines without comments."""
-    lines = block.split(b"\n")[:-1]
+    lines = list(enumerate(block.split(b"\n")[:-1], first))
     if b"#" in block:
-        lines = [line.partition(b"#")[0].rstrip() for line in lines]
-    return list(enumerate(lines, first))
+        lines = [(line, text.partition(b"#")[0]) for line, text in lines if not text.lstrip().startswith(b"#")]
+    return lines
 
 
 def _parts(line: bytes) -> tuple[bytes, bytes]:
@@ -158,10 +165,10 @@ def _plain_rows(lines: Lines, expected: _Expected) -> tuple[SparseRows, _Labels]
         return None
     rows = sparse_rows(text.translate(bytes.maketrans(b" :", b", ")))
     rows = in_order(rows) if rows else None
-    try:
-        numbers = np.array(list(map(int, joined.split(b","))) if joined else [], np.int64)
-    except (ValueError, OverflowError):
+    labels = joined.split(b",") if joined else []
+    if not all(map(LABEL.fullmatch, labels)):
         return None
+    numbers = np.array(list(map(int, labels)), np.int64)
     if rows is None or not all(map(expected.is_label, np.unique(numbers).tolist())):
         return None
     if rows.indices.size and not expected.least <= rows.indices.min() <= rows.indices.max() <= expected.greatest:

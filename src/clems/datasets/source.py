@@ -20,6 +20,7 @@ OPENERS: dict[bytes, Callable[[Any], Any]] = {
     b"BZh": bz2.BZ2File,
     b"\xfd7zXZ": lzma.LZMAFile,
 }
+UNREAD = {b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"7z\xbc\xaf\x27\x1c": "7-Zip", b"Rar!": "RAR"}
 BLOCK = 1 << 19  # bytes; large enough to make Python's share of the work small, small enough for the processor's cache
 MEBIBYTE = 1 << 20
 
@@ -56,6 +57,10 @@ class Limits:
     total: int = 4 << 30
     ratio: float = 200.0
     columns: int = 10_000_000
+
+    def __post_init__(self) -> None:
+        if not min(self.total, self.ratio, self.columns) > 0:
+            raise ValueError(f"Limits must be positive; got {self}.")
 
 
 class Origin:
@@ -107,7 +112,10 @@ class Source(Origin):
     def __init__(self, origin: PathOrFile, limits: Limits | None = None, encoding: str = "utf-8") -> None:
         self.encoding = codecs.lookup(encoding).name  # an unknown encoding is said before anything is opened
         self.path = Path(os.fspath(origin)) if isinstance(origin, (str, os.PathLike)) else None
-        super().__init__(str(self.path) if self.path else str(getattr(origin, "name", "data")), limits)
+        if not self.path and (isinstance(origin, io.TextIOBase) or not hasattr(origin, "read")):
+            raise TypeError(f"Pass a path, or a file opened in binary mode; got {origin!r}.")
+        called = getattr(origin, "name", None)
+        super().__init__(str(self.path) if self.path else called if isinstance(called, str) else "data", limits)
         self._file: IO[bytes] = self.path.open("rb") if self.path else origin  # type: ignore[assignment]
 
     def __enter__(self) -> Self:
@@ -189,6 +197,8 @@ class _Unpacked:
         self._source = source
         self._packed = _Metered(file)
         opener = next((opener for start, opener in OPENERS.items() if self._packed.head.startswith(start)), None)
+        if unread := next((name for start, name in UNREAD.items() if self._packed.head.startswith(start)), None):
+            raise source.fault(f"it is compressed by {unread}, which is not read; unpack it first")
         self._stream: Any = opener(self._packed) if opener else None
         self._total = 0
 

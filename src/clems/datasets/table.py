@@ -11,12 +11,13 @@ from typing import Any
 
 import pandas as pd
 
-from clems.datasets.columns import Nominal
+from clems.datasets.columns import Nominal, pick, plural
 from clems.datasets.dataset import Dataset, first_repeated
 from clems.datasets.decimals import read_csv
 from clems.datasets.frame import Rows, dataset_of
-from clems.datasets.source import Limits, PathOrFile, Source, stem
+from clems.datasets.source import DataError, Limits, PathOrFile, Source, stem
 
+INDEX = re.compile(r"__index_level_\d+__")  # where pandas keeps the index of a DataFrame
 MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?"]
 
 
@@ -51,9 +52,10 @@ def read_table(
     tags : str or None, default=None
         Name of a column that holds the labels of each row.
     separator : str or None, default=None
-        What is between two tags in that column, for instance ``";"``.
+        What is between two tags in that column, for instance ``";"``; not needed where Parquet holds lists.
     pairs : path, binary file, DataFrame or None, default=None
-        A table with two columns, row and label, and a line for each label that a row has.
+        A table with two columns, row and label, and a line for each label that a row has. The first line of a CSV
+        names the columns.
     row_id : str or None, default=None
         Name of the column by which `pairs` calls the rows, which is not a feature then; None if it calls them by
         number, from 0.
@@ -64,7 +66,7 @@ def read_table(
         The words are those of this file, so another file may give other columns. None refuses words. Columns that say
         no or yes, false or true are 0 and 1 in any case.
     delimiter : str or None, default=None
-        What is between two columns of a CSV; None finds out from the first line, of comma, semicolon, tab and bar.
+        What is between two columns of a CSV; None finds out from the first lines, of comma, semicolon, tab and bar.
     decimal : str, default="."
         The point in numbers of a CSV, for instance ``","``.
     name : str or None, default=None
@@ -84,11 +86,14 @@ def read_table(
     DataError
         If the file is not what it should be; nothing is returned of it then.
     """
-    if tags is not None and not separator:
-        raise ValueError("Say what is between two tags, for instance separator=';'.")
+    for what, mark in (("delimiter", delimiter), ("decimal", decimal)):
+        if mark is not None and not (
+            isinstance(mark, str) and len(mark) == 1 and mark.isascii() and mark not in '"\r\n'
+        ):
+            raise ValueError(f"{what} must be one character; got {mark!r}.")
     with Source(path, limits, encoding) as source:
         as_written = [column for column in (tags, row_id) if column is not None]
-        frame, rows = _read_frame(source, delimiter, as_written, decimal)
+        frame, rows = _read_frame(source, delimiter, as_written, decimal, drop)
     if pairs is None or isinstance(pairs, pd.DataFrame):
         of_pairs = None if pairs is None else (pairs, Rows("pairs", limits))
     else:
@@ -110,18 +115,20 @@ def read_table(
 
 
 def _read_frame(
-    source: Source, delimiter: str | None, as_written: list[str] | None, decimal: str = "."
+    source: Source,
+    delimiter: str | None,
+    as_written: list[str] | None,
+    decimal: str = ".",
+    drop: str | Sequence[str] = (),
 ) -> tuple[pd.DataFrame, Rows]:
     """Read a table; columns to be left as they are written are given, None for all."""
     data = source.read()
     if data.startswith(b"PAR1"):
-        return _read_parquet(data, source), Rows(source.name, source.limits)
-    text = source.in_utf8(data)
+        return _read_parquet(data, drop, source), Rows(source.name, source.limits)
+    text = source.in_utf8(data).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if not text.strip():
         raise source.fault("it is empty")
-    if delimiter is None:
-        header = re.sub(rb'"[^"]*"', b"", text.lstrip().partition(b"\n")[0])
-        delimiter = max(",;\t|", key=lambda mark: header.count(mark.encode()))
+    delimiter = delimiter or _delimiter(text)
     names, n_rows = _checked(text, delimiter, source)
     kept = names if as_written is None else as_written
     try:
@@ -145,8 +152,16 @@ def _read_frame(
     return frame, Rows(source.name, source.limits, lambda row: _line_of(row, text, str(delimiter)))
 
 
+def _delimiter(text: bytes) -> str:
+    """Find the mark that is most frequent in the first line, of those that are as frequent in the second."""
+    lines = [re.sub(rb'"[^"]*"', b"", line) for line in text.lstrip().split(b"\n", 2)[:2]]
+    counts = {mark: [line.count(mark.encode()) for line in lines] for mark in ",;\t|"}
+    return max(counts, key=lambda mark: (counts[mark][0] > 0 and counts[mark][0] == counts[mark][-1], counts[mark][0]))
+
+
 def _records(text: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Lines of a CSV that are not empty, with the number of the line each starts on."""
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a cell may be as long as the file
     reader = csv.reader(
         io.TextIOWrapper(io.BytesIO(text), "utf-8", newline=""), delimiter=delimiter, skipinitialspace=True
     )
@@ -162,12 +177,12 @@ def _checked(text: bytes, delimiter: str, source: Source) -> tuple[list[str], in
     records = _records(text, delimiter)
     n_rows = 0
     try:
-        names = [name.strip() for name in next(records)[1]]
+        names = [name.strip(" \t") for name in next(records)[1]]
         if (twice := first_repeated(names)) is not None:
             raise source.fault(f"two columns are called {twice!r}; names must differ")
         for line, record in records:
             if len(record) != len(names):
-                what = f"the line has {len(record)} value{'s' * (len(record) != 1)}; there are {len(names)} columns"
+                what = f"the line has {plural(len(record), 'value')}; there are {plural(len(names), 'column')}"
                 raise source.fault(what, line, delimiter.join(record))
             n_rows += 1
     except csv.Error as error:
@@ -190,17 +205,20 @@ def import_parquet() -> tuple[Any, Any]:
     return pyarrow, parquet
 
 
-def _read_parquet(data: bytes, source: Source) -> pd.DataFrame:
-    """Read a Parquet file, whose size is checked before it is unpacked."""
+def _read_parquet(data: bytes, drop: str | Sequence[str], source: Source) -> pd.DataFrame:
+    """Read a Parquet file, whose size is checked before it is unpacked; columns that are dropped are left empty."""
     pyarrow, parquet = import_parquet()
     try:
         file = parquet.ParquetFile(io.BytesIO(data))
-        source.check_size(file.metadata.num_rows, file.metadata.num_columns)
-        table = file.read()
-        frame = table.to_pandas(ignore_metadata=True)
+        names = [name for name in file.schema_arrow.names if not INDEX.fullmatch(name)]
+        dropped = {names[place] for place in pick(drop, names, source)}
+        kept = [name for name in names if name not in dropped]
+        source.check_size(file.metadata.num_rows, max(len(kept), 1))
+        frame = file.read(columns=kept).to_pandas(ignore_metadata=True)
+    except DataError:
+        raise
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
         raise source.fault(f"it is not a whole Parquet file ({str(error).splitlines()[0][:100]})") from None
-    frame.columns = [str(column) for column in frame.columns]
-    if (twice := first_repeated(list(frame.columns))) is not None:
+    if (twice := first_repeated(names)) is not None:
         raise source.fault(f"two columns are called {twice!r}; names must differ")
-    return frame
+    return frame.reindex(columns=names)

@@ -82,12 +82,17 @@ def write_table(dataset: Dataset, path: str | os.PathLike[str]) -> None:
         The file: Parquet if it ends in ``.parquet``, else CSV, compressed if it ends in ``.gz``, ``.bz2`` or ``.xz``.
     """
     check_distinct(dataset)
+    is_parquet = Path(path).suffix.lower() == ".parquet"
+    for name in (*dataset.feature_names, *dataset.label_names):
+        if not is_parquet and (name != name.strip(" \t\ufeff") or "\r" in name or not name):
+            raise ValueError(f"A CSV cannot keep the name {name!r} as it is; rename it, or write Parquet.")
     with replacing(path) as file:
-        if Path(path).suffix.lower() == ".parquet":
+        if is_parquet:
             _write_parquet(dataset, file)
             return
         text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
-        csv.writer(text, lineterminator="\n").writerow([*dataset.feature_names, *dataset.label_names])
+        writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        writer.writerow([*dataset.feature_names, *dataset.label_names])
         for part in _dense_parts(dataset):
             part.to_csv(text, header=False, index=False, lineterminator="\n")
         text.detach()
@@ -97,6 +102,8 @@ def write_table(dataset: Dataset, path: str | os.PathLike[str]) -> None:
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file for writing that takes the place of another only when all is written."""
     path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} into.")
     unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         with unfinished.open("xb") as raw:
@@ -155,7 +162,7 @@ def _check_xml(dataset: Dataset) -> None:
 
 
 def _dense_parts(dataset: Dataset) -> Iterable[pd.DataFrame]:
-    for start in range(0, dataset.X.shape[0], ROWS):
+    for start in range(0, max(dataset.X.shape[0], 1), ROWS):
         sides = [side[start : start + ROWS] for side in (dataset.X, dataset.Y)]
         dense = [side.toarray() if sparse.issparse(side) else side for side in sides]
         names = (dataset.feature_names, dataset.label_names)
