@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from clems.datasets.attributes import QUOTED, Header, Kind, decoded, read_header, split, unquoted
+from clems.datasets.attributes import QUOTED, SPACE, Header, Kind, decoded, read_header, split, unquoted
 from clems.datasets.columns import Nominal, check_nominal, one_hot, pick, pick_labels, plural
 from clems.datasets.dataset import Dataset
 from clems.datasets.decimals import SparseRows, dense_rows, in_order, number, sparse_rows
 from clems.datasets.mulan import labels_of_xml, xml_beside
 from clems.datasets.source import Limits, PathOrFile, Source, stem
 
-ITEM = re.compile(rf"\s*+([^\s,{{}}'\"]++)\s++({QUOTED}|(?:[^,'\"\\}}\s]|\\.)++)\s*+(,|$)", re.DOTALL)
+ITEM = re.compile(rf"\s*+([^\s,{{}}'\"]++)\s++({QUOTED}|(?:[^,'\"\\}}\s]|\\.)++)\s*+(,|$)", re.DOTALL | re.ASCII)
 WHOLE = re.compile("[0-9]{1,18}")
 MEKA = re.compile(r"-C\s+(-?\d+)")
 
@@ -370,7 +370,7 @@ def _lines(block: bytes, first: int, source: Source) -> Iterator[tuple[int, str]
 def _items(text: str, line: int, source: Source) -> Iterator[tuple[str, str]]:
     """Find indices and values inside of a sparse row."""
     place = 0
-    while place or text.strip():
+    while place or text.strip(SPACE):
         match = ITEM.match(text, place)
         if not match:
             raise source.fault("expected an index, a space and a value, with commas between", line, text[place:])

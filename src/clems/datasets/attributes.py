@@ -16,12 +16,13 @@ from clems.datasets.dataset import first_repeated
 from clems.datasets.source import NOT_ENCODED, Source
 
 QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-DECLARED = re.compile(rf"({QUOTED}|[^\s{{'\"][^\s{{]*)\s*(.*)", re.DOTALL)
-VALUE = re.compile(rf"\s*+({QUOTED}|(?:[^,'\"\\]|\\.)*+)\s*+(,|$)", re.DOTALL)
-LISTED = re.compile(rf"\{{((?:{QUOTED}|[^}}'\"\\]|\\.)*+)\}}\s*+(?:%.*+)?+", re.DOTALL)
+DECLARED = re.compile(rf"({QUOTED}|[^\s{{'\"][^\s{{]*)\s*(.*)", re.DOTALL | re.ASCII)
+VALUE = re.compile(rf"\s*+({QUOTED}|(?:[^,'\"\\]|\\.)*+)\s*+(,|$)", re.DOTALL | re.ASCII)
+LISTED = re.compile(rf"\{{((?:{QUOTED}|[^}}'\"\\]|\\.)*+)\}}\s*+(?:%.*+)?+", re.DOTALL | re.ASCII)
 FIRST = re.compile(rb"(?:^|\n)(@[aA][tT]{2}[rR][iI][bB][uU][tT][eE])(?= )")
 DATA = re.compile(rb"\n(?=@[dD][aA][tT][aA])")
-ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+ESCAPED = re.compile(r"\\(.)", re.DOTALL | re.ASCII)
+SPACE = " \t\n\r\x0b\f"  # as bytes have it; text knows more
 NUMBERS = {"numeric", "real", "integer"}
 REFUSED = {"string", "date", "relational"}
 
@@ -148,7 +149,7 @@ class _Draft:
                 self.kind_of.append(len(self.kinds))
                 self.kinds.append(kind)
             elif keyword == b"@relation":
-                self.relation = decoded(raw, line, source).strip()[len("@relation") :].strip()
+                self.relation = decoded(raw, line, source).strip(SPACE)[len("@relation") :].strip(SPACE)
             elif keyword == b"@data":
                 if not self.names:
                     raise source.fault("there is no @attribute before @data", line)
@@ -172,13 +173,13 @@ def decoded(raw: bytes, line: int, source: Source) -> str:
 def split(text: str, line: int, source: Source) -> list[str]:
     """Split at commas outside of quotes."""
     if not {*text} & {*"'\"\\"}:
-        return [value.strip() for value in text.split(",")]
+        return [value.strip(SPACE) for value in text.split(",")]
     values, place = [], 0
     while True:
         match = VALUE.match(text, place)
         if not match:
             raise source.fault("a quoted value must end with the same quote, then a comma", line, text[place:])
-        values.append(match[1].strip())
+        values.append(match[1].strip(SPACE))
         if not match[2]:
             return values
         place = match.end()
@@ -196,7 +197,7 @@ def unquoted(text: str) -> str:
 
 def _declared(line: str, number: int, source: Source) -> tuple[str, Kind]:
     """Name and kind that a line declares."""
-    match = DECLARED.fullmatch(line.strip()[len("@attribute") :].strip())
+    match = DECLARED.fullmatch(line.strip(SPACE)[len("@attribute") :].strip(SPACE))
     if not match or not match[2]:
         raise source.fault("an attribute needs a name and a type", number, line)
     name, kind = unquoted(match[1]), match[2]
@@ -208,7 +209,7 @@ def _declared(line: str, number: int, source: Source) -> tuple[str, Kind]:
     if not (listed := LISTED.fullmatch(kind)):
         allowed = "numeric, real, integer, or values in braces"
         raise source.fault(f"attribute {name!r} has an unknown type; allowed are {allowed}", number, kind)
-    if not listed[1].strip():
+    if not listed[1].strip(SPACE):
         raise source.fault(f"attribute {name!r} lists no values", number, line)
     values = tuple(unquoted(value) for value in split(listed[1], number, source))
     if (twice := first_repeated(values)) is not None:

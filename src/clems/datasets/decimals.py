@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-PAIR = rb"\d++ [\d+.eE-]++"
+PAIR = rb"\d{1,18}+ [\d+.eE-]++"
 ROWS_OF_PAIRS = re.compile(rb"(?:\{(?:%b(?:,%b)*+)?+\}\n)*+" % (PAIR, PAIR))
 _PRECISION: dict[str, Any] = (
     {} if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1) else {"float_precision": "round_trip"}
