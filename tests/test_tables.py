@@ -251,6 +251,21 @@ def test_numbers_of_every_kind():
         from_frame(pd.DataFrame({"x": pd.arrays.SparseArray([0.0, -np.inf]), "y": [1, 0]}), "y")
 
 
+def test_words_of_every_kind():
+    frame = pd.DataFrame(
+        {
+            "b": pd.Categorical([b"u", b"v", None], categories=[b"v", b"u"]),
+            "o": pd.Series(["u", None, "v"], dtype=object),
+            "s": pd.Series(["", "u", None], dtype="string"),
+            "y": [0, 1, 0],
+        }
+    )
+    codes = from_frame(frame, "y", nominal="codes")
+    nan = np.nan
+    assert np.array_equal(codes.X, [[1, 0, nan], [0, nan, 0], [nan, 1, nan]], equal_nan=True)
+    assert from_frame(frame, "y", nominal="one-hot").feature_names == ["b=b'v'", "b=b'u'", "o=u", "o=v", "s=u"]
+
+
 def test_missing_tags_are_no_tags():
     assert from_frame(pd.DataFrame({"x": [1], "t": [["a", None, np.nan]]}), tags="t").label_names == ["a"]
 

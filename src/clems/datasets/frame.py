@@ -286,24 +286,32 @@ def _coded(
         raise rows.fault(f"column {name!r} holds {column.dtype}, which is no number; leave it out with drop=[{name!r}]")
     if is_listed and nominal is None and types.is_numeric_dtype(column.cat.categories.dtype):
         return np.array([_float(cell) for cell in column]), None
-    missing = column.isna().to_numpy()
-    cells = column.astype(object).where(~missing, "").astype(str)
-    listed = [str(value) for value in column.cat.categories] if is_listed else sorted({*cells[~missing]})
-    if (codes := binary(listed)) is not None:
-        return np.array([np.nan if gone else codes[cell] for cell, gone in zip(cells, missing, strict=True)]), None
+    if is_listed:
+        places, listed = column.cat.codes.to_numpy(), [str(value) for value in column.cat.categories]
+    else:
+        cells = ["" if gone else str(cell) for cell, gone in zip(column, column.isna(), strict=True)]
+        listed = sorted({*cells} - {""})
+        place_of = {word: place for place, word in enumerate(listed)}
+        places = np.array([place_of.get(cell, -1) for cell in cells], np.int64)
+    if (switch := binary(listed)) is not None:
+        return _spread([switch[word] for word in listed], places), None
     if not is_listed:
-        odd = np.array([number(word.encode()) is None for word in listed])
-        if not odd.any():
-            return np.array([np.nan if gone else float(cell) for cell, gone in zip(cells, missing, strict=True)]), None
-        if nominal is None or not odd.all():
-            row = int(cells.isin([word for word, is_odd in zip(listed, odd, strict=True) if is_odd]).argmax())
+        read = [number(word.encode()) for word in listed]
+        if None not in read:
+            return _spread(read, places), None
+        if nominal is None or any(value is not None for value in read):
+            row = int(np.isin(places, [place for place, value in enumerate(read) if value is None]).argmax())
             advice = "or make numbers of its words with nominal='one-hot' or 'codes'"
-            if not odd.all():
+            if any(value is not None for value in read):
                 advice = "or mend what is no number; a CSV with decimal commas needs decimal=','"
             what = f"column {name!r} must hold numbers; leave it out with drop=[{name!r}], {advice}"
             raise rows.row_fault(what, row, column.iloc[row])
-    codes = {word: float(code) for code, word in enumerate(listed)}
-    return np.array([np.nan if gone else codes[cell] for cell, gone in zip(cells, missing, strict=True)]), listed
+    return _spread(range(len(listed)), places), listed
+
+
+def _spread(values: Sequence[float | None], places: NDArray[Any]) -> NDArray[np.float64]:
+    """Values at some places, NaN where the place is negative: the last is put there."""
+    return np.asarray(np.array([*values, np.nan], np.float64)[places])
 
 
 def _csr(frame: pd.DataFrame) -> Any:
