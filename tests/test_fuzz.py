@@ -26,7 +26,7 @@ def test_broken_files_are_refused():
 SLOW = {
     "clems.datasets.arff._plain_dense_rows": lambda *_: None,
     "clems.datasets.arff._plain_sparse_rows": lambda *_: None,
-    "clems.datasets.attributes._plain_lines": lambda block: (len(block), len(block)),
+    "clems.datasets.attributes._plain_lines": lambda block: (len(block), len(block), []),
     "clems.datasets.libsvm._plain_rows": lambda *_: None,
 }
 

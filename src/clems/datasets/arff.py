@@ -302,7 +302,7 @@ def _plain_sparse_rows(block: bytes, columns: _Columns) -> SparseRows | None:
         return None
     if not rows.indices.size:
         return rows
-    if rows.indices.min() < 0 or rows.indices.max() >= len(columns.names):
+    if rows.indices.max() >= len(columns.names):
         return None
     unusual = np.flatnonzero(rows.values != 1)
     if ((rows.values[unusual] != 0) & columns.is_switch[rows.indices[unusual]]).any():

@@ -77,26 +77,28 @@ def read_header(source: Source) -> tuple[Header, Iterator[tuple[int, bytes]]]:
     draft = _Draft(source)
     blocks = source.blocks()
     for first, block in blocks:
-        start, stop = _plain_lines(block)  # thousands of attributes are declared alike
+        start, stop, words = _plain_lines(block)  # thousands of attributes are declared alike
         rest = draft.read_lines(block[:start], first)
         if rest is not None:
             return draft.header(), chain([(rest[0], rest[1] + block[start:])], blocks)
-        draft.read_plain(block[start:stop].split())
+        draft.read_plain(words)
         rest = draft.read_lines(block[stop:], first + block.count(b"\n", 0, stop))
         if rest is not None:
             return draft.header(), chain([rest], blocks)
     raise source.fault("there is no @data line; this is not a whole ARFF file")
 
 
-def _plain_lines(block: bytes) -> tuple[int, int]:
+def _plain_lines(block: bytes) -> tuple[int, int, list[bytes]]:
     """Find the lines of keyword, plain name and common type, if there is nothing else between them and ``@data``.
 
     Returns
     -------
     start, stop : int
         Where they are; both are the length of the block if there are none.
+    words : list of bytes
+        All their words.
     """
-    nothing = len(block), len(block)
+    nothing = len(block), len(block), list[bytes]()
     if not (match := FIRST.search(block)):
         return nothing
     start, keyword = match.start(1), match[1]
@@ -109,7 +111,7 @@ def _plain_lines(block: bytes) -> tuple[int, int]:
     if not {*words[2::3]} <= COMMON.keys():
         return nothing
     names = b"".join(words[1::3])
-    return (start, stop) if names.isascii() and names.translate(None, b"'\"\\{%") == names else nothing
+    return (start, stop, words) if names.isascii() and names.translate(None, b"'\"\\{%") == names else nothing
 
 
 class _Draft:

@@ -90,7 +90,7 @@ class Dataset:
             if len(names) != matrix.shape[1]:
                 raise ValueError(f"There are {matrix.shape[1]} {kind}s but {len(names)} {kind} names.")
             if not isinstance(names, Numbered):
-                listed = [str(name) for name in names]
+                listed = list(map(str, names))
                 if (twice := first_repeated(listed)) is not None:
                     raise ValueError(f"Two {kind}s are called {twice!r}; names must differ.")
                 object.__setattr__(self, f"{kind}_names", listed)
@@ -248,7 +248,7 @@ def _frame(matrix: Any, names: Sequence[str]) -> pd.DataFrame:
 
 def _canonical(X: Any) -> Any:
     """CSR array whose rows have each column once, in order; a copy where it is not."""
-    matrix = sparse.csr_array(X)
+    matrix = X if isinstance(X, sparse.csr_array) else sparse.csr_array(X)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()

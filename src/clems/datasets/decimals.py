@@ -59,7 +59,8 @@ class SparseRows(NamedTuple):
         parts = (self.values, self.indices.astype(dtype, copy=False), indptr)
         matrix = sparse.csr_array(parts, shape=(len(stops), n_columns))
         matrix.sum_duplicates()
-        matrix.eliminate_zeros()
+        if not matrix.data.all():
+            matrix.eliminate_zeros()
         return matrix
 
 
@@ -135,41 +136,46 @@ def _short_numbers(block: bytes, n_columns: int) -> NDArray[np.float64] | None:
 
 def _short_pairs(block: bytes) -> SparseRows | None:
     """Read rows of pairs of whole numbers of up to seven digits."""
-    text, words = _words(block)
+    padded, words = _words(block)
+    text = padded[WORD:]  # places are those in the block
     spaces = np.flatnonzero(text == ord(" "))
-    if not spaces.size:
+    if not spaces.size or not block.startswith(b"{"):
         return None
-    word = words.take(spaces - WORD) ^ _ZEROS
-    odd = _bytes_above_nine(word)
-    for bits in (8, 16, 32):  # all that is before the last that is no digit
-        odd |= odd >> np.uint64(bits)
-    starts = spaces - WORD + np.bitwise_count(odd)
-    odd >>= np.uint64(7)
-    odd *= np.uint64(0xFF)
-    indices = _whole(word & ~odd)
-    digit = text.take(spaces + 1) - ord("0")  # most values have one
+    word = words.take(spaces) ^ _ZEROS  # the word before each space
+    n_digits = 7 - _last_byte(_bytes_above_nine(word))
+    starts = spaces - n_digits
+    indices = _whole(word & _LAST.take(n_digits))
+    digit = text[1:].take(spaces) - ord("0")  # most values have one
     values, ends = digit.astype(np.float64), spaces + 2
     more = np.flatnonzero(text.take(ends) - ord("0") <= 9)
-    word = words.take(ends[more] - 1) ^ _ZEROS
+    word = words[WORD - 1 :].take(ends[more]) ^ _ZEROS
     odd = _bytes_above_nine(word)
-    n_digits = np.bitwise_count((odd & -odd) - np.uint64(1)) >> 3
-    values[more] = _whole(word << (8 * (WORD - n_digits.astype(np.uint64))))
-    ends[more] += n_digits.astype(np.int64) - 1
+    n_more = np.bitwise_count((odd & -odd) - np.uint64(1)).astype(np.int64) >> 3
+    values[more] = _whole(word << (8 * (WORD - n_more).astype(np.uint64)))
+    ends[more] += n_more - 1
     after = text.take(ends)
     closing = after == ord("}")
     last = np.flatnonzero(closing)
-    gaps = np.diff(starts, append=len(text) - WORD + 1) - (ends - starts)  # from the end of a pair to the next start
     is_sound = (
-        (starts < spaces).all()
+        (n_digits > 0).all()
         and (digit <= 9).all()
-        and starts[0] == WORD + 1
-        and text[WORD] == ord("{")
+        and starts[0] == 1
+        and ends[-1] == len(block) - 2
         and (closing | (after == ord(","))).all()
-        and np.array_equal(gaps, np.where(closing, 3, 1))
+        and (starts[1:] - ends[:-1] - 2 * closing[:-1] == 1).all()  # a comma, or a brace, a line feed and a brace
         and (text[ends[last] + 1] == ord("\n")).all()
         and (text[ends[last[:-1]] + 2] == ord("{")).all()
     )
     return SparseRows(np.diff(last + 1, prepend=0), indices, values) if is_sound else None
+
+
+def _last_byte(marks: Words) -> NDArray[np.int64]:
+    """Find the last byte that is marked by its highest bit, or -1: it shows in the exponent of a float."""
+    exponents = marks.astype(np.float64).view(np.int64)
+    exponents >>= 52
+    exponents -= 1023
+    exponents >>= 3
+    return np.maximum(exponents, -1, out=exponents)
 
 
 def _words(block: bytes) -> tuple[NDArray[np.uint8], Words]:
