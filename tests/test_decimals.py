@@ -97,7 +97,7 @@ def test_a_sparse_row_with_a_fault_is_left(fault, end):
 
 
 @pytest.mark.parametrize(
-    "row", ["3 1", "{3 1", "3 1}", "{{3 1}", "{3 1}}", "{3 1}{4 1}", "{3 {1}", "}{", "{3 1} ", "", "{3 1}x"]
+    "row", ["3 1", "{3 1", "{3 1,", "3 1}", "{{3 1}", "{3 1}}", "{3 1}{4 1}", "{3 {1}", "}{", "{3 1} ", "", "{3 1}x"]
 )
 @pytest.mark.parametrize("number", ["2", "2e0"])
 def test_a_sparse_row_that_is_not_in_braces_is_left(row, number):

@@ -161,6 +161,7 @@ def _short_pairs(block: bytes) -> SparseRows | None:
         and (digit <= 9).all()
         and starts[0] == 1
         and ends[-1] == len(block) - 2
+        and closing[-1]
         and (closing | (after == ord(","))).all()
         and (starts[1:] - ends[:-1] - 2 * closing[:-1] == 1).all()  # a comma, or a brace, a line feed and a brace
         and (text[ends[last] + 1] == ord("\n")).all()
