@@ -1,11 +1,14 @@
 """Numbers in text are read exactly as float reads them, or not at all."""
 
+import random
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clems.datasets.decimals import dense_rows, in_order, number, sparse_rows
+from clems.datasets.decimals import _short_numbers, _short_pairs, dense_rows, in_order, number, sparse_rows
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 NUMBERS = st.one_of(
@@ -121,3 +124,50 @@ def test_one_number(text):
 @given(FAULTS)
 def test_no_number(text):
     assert number(text.encode()) is None
+
+
+def edited(block, rng):
+    """A block with a few characters changed, left out or put in."""
+    text = bytearray(block)
+    for _ in range(rng.choice([0, 1, 1, 1, 2, 3])):
+        place = rng.randrange(len(text) + 1)
+        text[place : place + rng.randrange(2)] = bytes(rng.choices(b"{} ,\n019/:.-\x00\xb0\xff", k=rng.randrange(2)))
+    return bytes(text).removesuffix(b"\n") + b"\n"
+
+
+def test_edited_sparse_blocks_are_read_right_or_left():
+    rng = random.Random(0)
+    rows_of_pairs = re.compile(rb"(?:\{(?:\d+ \d+(?:,\d+ \d+)*)?\}\n)*")
+    n_read = 0
+    for _ in range(20_000):
+        sizes = [[10 ** rng.randrange(1, 9) for _ in range(2 * rng.randrange(5))] for _ in range(rng.randrange(1, 4))]
+        numbers = [[rng.randrange(size) for size in row] for row in sizes]
+        pairs = [[f"{index} {value}" for index, value in zip(row[::2], row[1::2], strict=True)] for row in numbers]
+        block = edited("".join(f"{{{','.join(row)}}}\n" for row in pairs).encode(), rng)
+        if (read := _short_pairs(block)) is not None:
+            n_read += 1
+            assert rows_of_pairs.fullmatch(block), block
+            expected = [[int(n) for n in re.findall(rb"\d+", line)] for line in block.split(b"\n")[:-1]]
+            assert read.lengths.tolist() == [len(row) // 2 for row in expected], block
+            assert [read.indices.tolist(), read.values.tolist()] == [
+                [n for r in expected for n in r[s::2]] for s in (0, 1)
+            ]
+    assert n_read > 2000
+
+
+def test_edited_dense_blocks_are_read_right_or_left():
+    rng = random.Random(0)
+    n_read = 0
+    for _ in range(20_000):
+        n_columns = rng.randrange(1, 4)
+        digits = [str(rng.randrange(10 ** rng.randrange(1, 8))) for _ in range(n_columns * rng.randrange(1, 4))]
+        numbers = [
+            text[: (cut := rng.randrange(len(text) + 1))] + rng.choice(["", ".", "."]) + text[cut:] for text in digits
+        ]
+        rows = [numbers[start : start + n_columns] for start in range(0, len(numbers), n_columns)]
+        block = edited("".join(",".join(row) + "\n" for row in rows).encode(), rng)
+        if (read := _short_numbers(block, n_columns)) is not None:
+            n_read += 1
+            tokens = [line.split(b",") for line in block.split(b"\n")[:-1]]
+            assert read.tolist() == [[number(token) for token in row] for row in tokens], block
+    assert n_read > 2000
