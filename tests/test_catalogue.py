@@ -84,6 +84,16 @@ def test_the_whole_is_both_parts(toy, tmp_path):
     assert np.array_equal(load_dataset("toy", data_home=tmp_path).X, toy.X)
 
 
+def test_parts_with_other_columns_are_not_put_together(toy, tmp_path):
+    put(toy.take(slice(4)), tmp_path, "-train")
+    swapped = Dataset(toy.X[4:, ::-1], toy.Y[4:], toy.feature_names[::-1], toy.label_names)
+    put(swapped, tmp_path, "-test")
+    with pytest.raises(
+        DataError, match=r"toy-train.arff and .*toy-test.arff have other feature names or another order"
+    ):
+        load_dataset("toy", data_home=tmp_path)
+
+
 def test_libsvm_files(toy, tmp_path):
     tmp_path.joinpath("toy").mkdir()
     write_libsvm(toy.take(slice(4)), tmp_path / "toy" / "train.txt")
@@ -183,4 +193,4 @@ def test_nothing_is_warned_of_where_nothing_is_wrong(toy, tmp_path):
     put(toy, tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        load_dataset("toy", data_home=tmp_path)
+        assert load_dataset("toy", data_home=tmp_path).name == "toy"

@@ -48,6 +48,8 @@ def test_labels_of_training_are_the_labels_of_a_test_file():
     text = "x,tags\n1,a\n2,b;a\n"
     data = read(text, ["b", "c", "a"], tags="tags", separator=";")
     assert data.Y.toarray().tolist() == [[0, 0, 1], [1, 0, 1]]
+    numbered = read("x,tags\n1,7\n2,8;7\n", [7, 8], tags="tags", separator=";")
+    assert numbered.Y.toarray().tolist() == [[1, 0], [1, 1]]
     with pytest.raises(DataError, match=r"line 3: a label is not among labels=...: 'b'"):
         read(text, ["a"], tags="tags", separator=";")
 

@@ -8,7 +8,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from http.client import HTTPException
 from importlib.resources import files
@@ -216,7 +216,13 @@ def _load(entry: Entry, subset: Subset, found: dict[str, Path]) -> Dataset:
     if subset in found:
         dataset = _read(entry, subset, found[subset])
     else:
-        dataset = stack(*(_read(entry, part, found[part]) for part in ("train", "test")))
+        train, test = (_read(entry, part, found[part]) for part in ("train", "test"))
+        for what in ("feature_names", "label_names"):
+            if getattr(train, what) != getattr(test, what):
+                raise DataError(
+                    f"{train.source} and {test.source} have other {what.replace('_', ' ')} or another order."
+                )
+        dataset = stack(train, test)
     _check(entry, dataset, rows=subset == "all")
     return dataset
 
@@ -270,8 +276,7 @@ def _download(entry: Entry, homes: list[Path]) -> Dataset:
         dataset = Dataset(fetched.data, Y, list(map(str, fetched.feature_names)), label_names, entry.name, where)
     else:
         frame = pd.concat([fetched.data, pd.DataFrame(fetched.target)], axis="columns")
-        labelled = from_frame(frame, label_names, nominal="codes", name=entry.name)
-        dataset = Dataset(labelled.X, labelled.Y, labelled.feature_names, label_names, entry.name, where)
+        dataset = replace(from_frame(frame, label_names, nominal="codes", name=entry.name), source=where)
     _check(entry, dataset, rows=True)
     return dataset
 

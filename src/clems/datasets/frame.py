@@ -200,7 +200,7 @@ def _indicated(
     found: list[tuple[int, str]], n: int, vocabulary: Sequence[str] | None, rows: Rows
 ) -> tuple[Any, list[str]]:
     """Make sparse labels of rows and labels."""
-    names = sorted({label for _, label in found}) if vocabulary is None else list(vocabulary)
+    names = sorted({label for _, label in found}) if vocabulary is None else list(map(str, vocabulary))
     if not names:
         raise rows.fault("no row has a label")
     places = {name: place for place, name in enumerate(names)}
@@ -217,8 +217,7 @@ def _labels(frame: pd.DataFrame, rows: Rows) -> Any:
     """Make labels of columns of zeros and ones."""
     if all(isinstance(dtype, pd.SparseDtype) for dtype in frame.dtypes):
         values = _csr(frame)
-        at = np.argwhere(values.data != 1)
-        if not at.size:
+        if (values.data == 1).all():
             return values
     Y = np.empty(frame.shape, np.uint8)
     for place, (name, column) in enumerate(frame.items()):
