@@ -26,7 +26,7 @@ from sklearn.utils.fixes import parse_version
 
 from clems import CLEMS, COSTS, CRITERIA, LEARNERS, get_cost, weighted_hamming
 from clems.datasets import digit_scenes
-from clems.embedding import BLOCK
+from clems.classifier import BLOCK
 from clems.forest import default_forest
 
 X, Y = digit_scenes(240, random_state=0)

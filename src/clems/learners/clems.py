@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from clems.candidates import choose_candidates
 from clems.cost import Cost
-from clems.costs import get_cost
 from clems.counts import Floats, Labels
 from clems.decoding import nearest
 from clems.embedding import LabelEmbeddingClassifier
@@ -129,11 +128,6 @@ class CLEMS(LabelEmbeddingClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @classmethod
-    def supports(cls, cost: Cost) -> bool:  # noqa: ARG003
-        """Whether the learner can optimise a cost: any."""
-        return True
-
     def embedding_error(self) -> Floats:
         """Squared difference of distance and transformed cost for every pair of candidates.
 
@@ -152,12 +146,10 @@ class CLEMS(LabelEmbeddingClassifier):
             raise ValueError(f"roles must be one of {', '.join(map(repr, ROLES))}; got {self.roles!r}.")
         if self.dtype not in DTYPES:
             raise ValueError(f"dtype must be 'float32' or 'float64'; got {self.dtype!r}.")
-        cost = get_cost(self.cost)
-        transform = self._transform()
+        self._fitted_transform = self._transform()
         size = check_components(self.n_components, Y.shape[1])
         start = perf_counter()
-        self.candidates_ = candidates = choose_candidates(Y, self.candidates, cost, random_state, weight)
-        self.cost_, self._fitted_transform = cost, transform
+        self.candidates_ = candidates = choose_candidates(Y, self.candidates, self.cost_, random_state, weight)
         dissimilarity = self._dissimilarity()
         self.embedding_ = embedding = mirrored_smacof(
             dissimilarity,

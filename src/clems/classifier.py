@@ -1,0 +1,172 @@
+"""What all learners share: checked input, prediction in blocks of rows, a score, and seeds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from math import ceil
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from clems.cost import Cost
+from clems.costs import get_cost
+from clems.counts import Labels, row_blocks
+from clems.criteria import get_criterion
+from clems.validation import all_or_nothing, check_features, check_labels, check_training, multi_label_tags
+
+BLOCK = 4096  # rows predicted at a time
+BLIND = "zero_one"  # what a learner without a cost of its own is scored by, as scikit-learn scores labels
+
+
+class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """A multi-label classifier built on an estimator.
+
+    A learner says how it fits and predicts, and has the parameters `estimator`, `n_jobs`, `random_state` and `verbose`.
+
+    Attributes
+    ----------
+    cost_sensitive : bool
+        Whether training or decision depend on a cost, the parameter `cost`.
+    predictor : {"regressor", "classifier"}
+        What kind of estimator it is built on.
+    rows_in_parallel : bool
+        Whether `n_jobs` blocks of rows are predicted at a time; False where the estimator has jobs of its own.
+    """
+
+    cost_sensitive = False
+    predictor: str
+    rows_in_parallel = False
+
+    estimator: Any
+    n_jobs: int | None
+    random_state: int | np.random.RandomState | None
+    verbose: int
+    cost_: Cost
+
+    @classmethod
+    def supports(cls, cost: Cost) -> bool:  # noqa: ARG003
+        """Whether the learner has an answer for a cost: by default for any, be it the same for all."""
+        return True
+
+    @abstractmethod
+    def _fit(
+        self, X: Any, Y: Labels, weight: NDArray[np.float64] | None, random_state: np.random.RandomState
+    ) -> None:
+        """Train on checked features, labels and weights; `cost_` is set."""
+
+    @abstractmethod
+    def _predict(self, X: Any) -> NDArray[np.uint8]:
+        """Label vectors of a block of checked rows, shape (n, K)."""
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Train on features and labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, d)
+            Features.
+        y : array-like, sparse matrix or DataFrame of shape (n, K), or list of n label sets
+            Labels, zeros and ones; names of columns are kept in `classes_`.
+        sample_weight : array-like of shape (n,), default=None
+            How much each row counts.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            X, labels, weight = check_training(self, X, y, sample_weight)
+            self.cost_ = get_cost(self.cost if self.cost_sensitive else BLIND)
+            self.cost_.pairwise(labels[:2], labels[:2])  # a cost that cannot be computed is told before the work
+            self._fit(X, labels, weight, check_random_state(self.random_state))
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Predict the labels of new rows.
+
+        Rows are handled in blocks: beyond the result, memory does not grow with their number.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        ndarray or CSR array of shape (n, K)
+            Zeros and ones, of the type of the labels in training and sparse if they were; columns as in `classes_`.
+        """
+        return self._labels_by_blocks(self._predict, X)
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Score predictions for X against the labels y by the learner's own cost; greater is better.
+
+        It is ``1 − cost`` where people report that (F1, accuracy, subset accuracy), else the negative cost. A learner
+        that has no cost is scored by subset accuracy, as scikit-learn's multi-label classifiers are.
+        """
+        predicted = self.predict(X)
+        labels = check_labels(self, y)
+        check_consistent_length(predicted, labels)
+        criterion = get_criterion(self.cost_)
+        return criterion.sign * criterion(labels, predicted, sample_weight)
+
+    def _labels_by_blocks(self, predict: Callable[[Any], NDArray[np.uint8]], X: Any) -> Any:
+        """Predictions of all rows in the form of the labels of training."""
+        check_is_fitted(self)
+        form = self._form_of_labels
+        as_given = sparse.csr_array if sparse.issparse(form) else np.asarray
+        blocks = [form, *self._by_blocks(lambda block: as_given(predict(block).astype(form.dtype)), X)]
+        return sparse.vstack(blocks, "csr") if sparse.issparse(form) else np.concatenate(blocks)
+
+    def _by_blocks(self, answer: Callable[[Any], Any], X: Any) -> list[Any]:
+        """Answers for blocks of rows, in order."""
+        check_is_fitted(self)
+        X = check_features(self, X)
+        jobs = effective_n_jobs(self.n_jobs) if self.rows_in_parallel else 1
+        size = min(self._rows_at_a_time(X), ceil(X.shape[0] / jobs))
+        blocks = Parallel(n_jobs=jobs, prefer="threads")(
+            delayed(answer)(X[rows]) for rows in row_blocks(X.shape[0], 1, size)
+        )
+        return list(blocks)
+
+    def _rows_at_a_time(self, X: Any) -> int:  # noqa: ARG002
+        """Rows that are predicted together."""
+        return BLOCK
+
+    def _say(self, text: str) -> None:
+        if self.verbose:
+            print(f"[{type(self).__name__}] {text}", flush=True)
+
+    def __sklearn_tags__(self) -> Tags:
+        return multi_label_tags(super().__sklearn_tags__())
+
+
+def check_estimator(estimator: Any, kind: str) -> None:
+    """Refuse what is no estimator, or an estimator of another kind than the learner is built on."""
+    is_fit = hasattr(estimator, "fit") and hasattr(estimator, "predict")
+    if not is_fit or get_tags(estimator).estimator_type not in (kind, None):
+        raise ValueError(f"estimator must be a {kind} with fit and predict; got {estimator!r}.")
+
+
+def seeded(estimator: Any, random_state: np.random.RandomState) -> Any:
+    """Return an unfitted copy of an estimator with seeds where it has none."""
+    copy = clone(estimator)
+    unset = [key for key, value in sorted(copy.get_params().items()) if _is_seed(key) and value is None]
+    return copy.set_params(**{key: new_seed(random_state) for key in unset})
+
+
+def new_seed(random_state: np.random.RandomState) -> int:
+    """Draw a seed."""
+    return int(random_state.randint(2**31 - 1))
+
+
+def _is_seed(key: str) -> bool:
+    return key == "random_state" or key.endswith("__random_state")
