@@ -25,8 +25,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
 from clems import CLEMS, COSTS, CRITERIA, LEARNERS, get_cost, weighted_hamming
-from clems.datasets import digit_scenes
 from clems.classifier import BLOCK
+from clems.datasets import digit_scenes
 from clems.forest import default_forest
 
 X, Y = digit_scenes(240, random_state=0)

@@ -57,9 +57,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         return True
 
     @abstractmethod
-    def _fit(
-        self, X: Any, Y: Labels, weight: NDArray[np.float64] | None, random_state: np.random.RandomState
-    ) -> None:
+    def _fit(self, X: Any, Y: Labels, weight: NDArray[np.float64] | None, random_state: np.random.RandomState) -> None:
         """Train on checked features, labels and weights; `cost_` is set."""
 
     @abstractmethod
