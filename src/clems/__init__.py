@@ -4,16 +4,20 @@ from clems.candidates import CandidateSet
 from clems.cost import Cost
 from clems.costs import COSTS, f_beta, get_cost, weighted_hamming
 from clems.criteria import CRITERIA, Criterion, get_criterion
-from clems.learners import CLEMS, LEARNERS
+from clems.learners import BR, CC, CFT, CLEMS, LEARNERS, PCC
 from clems.smacof import Embedding, mirrored_smacof
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BR",
+    "CC",
+    "CFT",
     "CLEMS",
     "COSTS",
     "CRITERIA",
     "LEARNERS",
+    "PCC",
     "CandidateSet",
     "Cost",
     "Criterion",

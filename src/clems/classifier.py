@@ -125,9 +125,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         return sparse.vstack(blocks, "csr") if sparse.issparse(form) else np.concatenate(blocks)
 
     def _by_blocks(self, answer: Callable[[Any], Any], X: Any) -> list[Any]:
-        """Answers for blocks of rows, in order."""
+        """Answers for blocks of rows that are yet to be checked, in order."""
         check_is_fitted(self)
-        X = check_features(self, X)
+        return self._in_blocks(answer, check_features(self, X))
+
+    def _in_blocks(self, answer: Callable[[Any], Any], X: Any) -> list[Any]:
         jobs = effective_n_jobs(self.n_jobs) if self.rows_in_parallel else 1
         size = min(self._rows_at_a_time(X), ceil(X.shape[0] / jobs))
         blocks = Parallel(n_jobs=jobs, prefer="threads")(

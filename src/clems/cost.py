@@ -15,6 +15,7 @@ from clems import counts
 from clems.counts import Counts, Floats, Labels
 
 Formula = Callable[[Counts], Floats]
+Threshold = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +34,12 @@ class Cost(ABC):
         Whether only equal vectors cost 0; False also where that is not known.
     affine_in_tp : bool
         Whether, for fixed numbers of true and of predicted labels, it is affine in the true positives.
+    uniform : bool
+        Whether all wrong predictions of a truth cost the same.
+    threshold : callable or None
+        Function from marginal probabilities of labels, shape (n, K), to thresholds that broadcast against them: the
+        labels whose probability exceeds theirs are the prediction of least expected cost, whatever the distribution.
+        None where no such function is known.
     as_score : bool
         Whether people report it as the score ``1 − cost``.
     """
@@ -41,6 +48,8 @@ class Cost(ABC):
     symmetric: bool = False
     separating: bool = False
     affine_in_tp: bool = False
+    uniform: bool = False
+    threshold: Threshold | None = None
     as_score: bool = False
 
     def rowwise(self, Y: Any, P: Any) -> NDArray[np.float64]:

@@ -11,14 +11,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clems.cost import CallableCost, Cost, CountCost, Formula, PriceCost
+from clems.cost import CallableCost, Cost, CountCost, Formula, PriceCost, Threshold
 from clems.counts import Counts, Floats
 
 COSTS: dict[str, Cost] = {}
 
 
+def half(marginals: Floats) -> Floats:  # noqa: ARG001
+    """Threshold of a cost where a miss of a label and a false alarm weigh the same."""
+    return np.array([0.5])
+
+
+def their_mean(marginals: Floats) -> Floats:
+    """Threshold of the rank loss: the mean probability of the row's labels."""
+    return np.asarray(marginals.mean(axis=1, keepdims=True))
+
+
 def cost(
-    *, symmetric: bool, separating: bool, affine_in_tp: bool = False, as_score: bool = False
+    *,
+    symmetric: bool,
+    separating: bool,
+    affine_in_tp: bool = False,
+    uniform: bool = False,
+    threshold: Threshold | None = None,
+    as_score: bool = False,
 ) -> Callable[[Formula], Formula]:
     """Enter a formula in `COSTS` under its function's name, with the facts about it."""
 
@@ -29,6 +45,8 @@ def cost(
             symmetric=symmetric,
             separating=separating,
             affine_in_tp=affine_in_tp,
+            uniform=uniform,
+            threshold=threshold,
             as_score=as_score,
         )
         return formula
@@ -36,13 +54,13 @@ def cost(
     return register
 
 
-@cost(symmetric=True, separating=True, affine_in_tp=True)
+@cost(symmetric=True, separating=True, affine_in_tp=True, threshold=half)
 def hamming(c: Counts) -> Floats:
     """Share of labels that are wrong."""
     return c.wrong / c.total
 
 
-@cost(symmetric=True, separating=True, as_score=True)
+@cost(symmetric=True, separating=True, uniform=True, as_score=True)
 def zero_one(c: Counts) -> Floats:
     """1 unless every label is right; its score is subset accuracy."""
     return np.minimum(c.wrong, 1)
@@ -60,7 +78,7 @@ def accuracy(c: Counts) -> Floats:
     return _share(c.wrong, c.union)
 
 
-@cost(symmetric=False, separating=False, affine_in_tp=True)
+@cost(symmetric=False, separating=False, affine_in_tp=True, threshold=their_mean)
 def rank(c: Counts) -> Floats:
     """Pairs of a true and an untrue label in the wrong order, ties half: fn·fp + ½ fn·tn + ½ tp·fp, not normalised."""
     # With fp + tn = K − |truth| and tp + fn = |truth| the three products are two.
@@ -115,6 +133,21 @@ def f_beta(beta: float, name: str | None = None) -> Cost:
 COSTS["f_beta"] = f_beta(2, "f_beta")
 
 
+@dataclass(frozen=True)
+class PriceThreshold:
+    """Threshold of a price list: a label is worth predicting if p · false negative > (1 − p) · false positive."""
+
+    false_negative: tuple[float, ...]
+    false_positive: tuple[float, ...]
+
+    def __call__(self, marginals: Floats) -> Floats:  # noqa: ARG002
+        """Thresholds, one for all labels or one per label."""
+        fn, fp = np.array(self.false_negative), np.array(self.false_positive)
+        return np.asarray(
+            np.divide(fp, fn + fp, out=np.ones(np.broadcast_shapes(fn.shape, fp.shape)), where=fn + fp > 0)
+        )
+
+
 def weighted_hamming(
     false_negative: ArrayLike, false_positive: ArrayLike = 1.0, name: str = "weighted_hamming"
 ) -> Cost:
@@ -143,12 +176,14 @@ def weighted_hamming(
         raise ValueError(
             f"{name} has {len(fn)} false_negative but {len(fp)} false_positive prices; give as many of both."
         )
+    prices = tuple(fn.tolist()), tuple(fp.tolist())
     return PriceCost(
         name=name,
         symmetric=bool((fn == fp).all()),
         separating=bool((fn > 0).all() and (fp > 0).all()),
-        false_negative=tuple(fn.tolist()),
-        false_positive=tuple(fp.tolist()),
+        threshold=PriceThreshold(*prices),
+        false_negative=prices[0],
+        false_positive=prices[1],
     )
 
 

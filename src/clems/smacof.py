@@ -17,6 +17,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
 from clems.counts import Floats, as_weights
+from clems.validation import check_count
 
 PATIENCE = 5  # evaluations over which the decrease is judged: a single short step is not the end
 NEGLIGIBLE = 1e-3  # the decrease of a smaller stress is judged as if the stress were this large
@@ -88,8 +89,7 @@ def mirrored_smacof(
     De Leeuw (1977), Applications of convex analysis to multidimensional scaling. Shanno (1978), Conjugate gradient
     methods with inexact searches (the memoryless direction).
     """
-    if not (isinstance(max_iter, numbers.Integral) and max_iter >= 1):
-        raise ValueError(f"max_iter must be a whole number of at least 1; got {max_iter!r}.")
+    check_count(max_iter, "max_iter")
     if not (isinstance(tol, numbers.Real) and tol >= 0):
         raise ValueError(f"tol must be a number of at least 0; got {tol!r}.")
     problem = Majoriser(dissimilarity, weight)

@@ -1,7 +1,12 @@
 """Learners: one file per algorithm, and `LEARNERS`, the registry that everything else iterates over."""
 
+from clems.classifier import MultiLabelClassifier
+from clems.learners.br import BR
+from clems.learners.cc import CC
+from clems.learners.cft import CFT
 from clems.learners.clems import CLEMS
+from clems.learners.pcc import PCC
 
-LEARNERS = {"clems": CLEMS}
+LEARNERS: dict[str, type[MultiLabelClassifier]] = {"br": BR, "cc": CC, "cft": CFT, "clems": CLEMS, "pcc": PCC}
 
-__all__ = ["CLEMS", "LEARNERS"]
+__all__ = ["BR", "CC", "CFT", "CLEMS", "LEARNERS", "PCC"]

@@ -1,0 +1,250 @@
+"""The spine of chains: one classifier per label, fed the features and the labels before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.dummy import DummyClassifier
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import has_fit_parameter
+
+from clems.classifier import MultiLabelClassifier, check_estimator, seeded
+from clems.counts import Floats, Labels
+from clems.decoding import Posterior
+from clems.forest import default_classifier
+
+Bits = NDArray[np.uint8]
+Weights = NDArray[np.float64] | None
+Problem = tuple[Any, Bits, Any]  # features, target and weights of one label
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Fitted classifiers, one per label.
+
+    Attributes
+    ----------
+    order : ndarray of shape (K,)
+        Columns of the label matrix in the order in which they are predicted.
+    estimators : list
+        Classifiers in this order; the j-th takes the features and, beside them, the j labels before it.
+    """
+
+    order: NDArray[np.intp]
+    estimators: list[Any]
+
+
+class ChainClassifier(MultiLabelClassifier):
+    """A multi-label classifier made of one binary classifier per label, each of which may see the labels before it.
+
+    A learner says what each classifier is trained on and how labels are decided.
+    """
+
+    predictor = "classifier"
+    rows_in_parallel = True
+
+    def _prototypes(
+        self, count: int, weighted: bool, random_state: np.random.RandomState, needs: str = "predict"
+    ) -> list[Any]:
+        """Unfitted, seeded classifiers that are sure to have what the learner needs."""
+        estimator = default_classifier(self.n_features_in_) if self.estimator is None else self.estimator
+        check_estimator(estimator, self.predictor)
+        own, name = type(self).__name__, type(estimator).__name__
+        if not hasattr(estimator, needs):
+            raise ValueError(
+                f"{own} needs an estimator with {needs}, which {name} does not have; scikit-learn's "
+                f"CalibratedClassifierCV({name}(...)) gives it."
+            )
+        if weighted and not has_fit_parameter(estimator, "sample_weight"):
+            reason = f"{own} trains with weights" if self.cost_sensitive else "sample_weight was given"
+            raise ValueError(f"{reason}, but {name}.fit does not take sample_weight.")
+        return [seeded(estimator, random_state) for _ in range(count)]
+
+    def _fit_each(self, prototypes: list[Any], problems: Iterable[Problem]) -> list[Any]:
+        """Fit a classifier to each problem, `n_jobs` at a time; problems are made as they are needed."""
+        start = perf_counter()
+        fitted = Parallel(n_jobs=self.n_jobs, prefer="threads", pre_dispatch="n_jobs")(
+            delayed(fit_bit)(prototype, *problem) for prototype, problem in zip(prototypes, problems, strict=True)
+        )
+        constant = sum(isinstance(estimator, DummyClassifier) for estimator in fitted)
+        told = f", {constant} of them constant" if constant else ""
+        self._say(f"{len(prototypes)} classifiers{told} in {perf_counter() - start:.1f} s")
+        return list(fitted)
+
+    def _fit_chain(self, prototypes: list[Any], X: Any, Y: Bits, weight: Weights, order: NDArray[np.intp]) -> Chain:
+        """Fit a chain to the true labels."""
+        Y = Y[:, order]
+        upto = columns_upto(X, Y)
+        return Chain(order, self._fit_each(prototypes, ((upto(j), Y[:, j], weight) for j in range(Y.shape[1]))))
+
+    def _chain_order(self, order: Any, random_state: np.random.RandomState) -> NDArray[np.intp]:
+        """Columns in the order that is meant: as they come, at random, or as their names are listed."""
+        K = len(self.classes_)
+        if order is None:
+            return np.arange(K)
+        if isinstance(order, str) and order == "random":
+            return random_state.permutation(K)
+        place = {name: column for column, name in enumerate(self.classes_.tolist())}
+        listed = None if isinstance(order, str) else np.asarray(order).tolist()
+        if not isinstance(listed, list) or len(listed) != K or {*map(str, listed)} != {*map(str, place)}:
+            names = ", ".join(map(repr, self.classes_.tolist()[:5])) + (", …" if K > 5 else "")
+            raise ValueError(f"order must be None, 'random' or each of the {K} labels ({names}) once; got {order!r}.")
+        return np.array([place[name] for name in listed])
+
+
+def gives_probabilities(model: Any) -> bool:
+    """Whether a model can have `predict_proba`: its estimator has it."""
+    return model.estimator is None or hasattr(model.estimator, "predict_proba")
+
+
+def dense(Y: Labels) -> Bits:
+    """Labels as an array, whose columns chains take one by one."""
+    return np.asarray(Y.toarray() if sparse.issparse(Y) else Y)
+
+
+def fit_bit(estimator: Any, X: Any, y: Bits, weight: Weights) -> Any:
+    """Fit a classifier to one label; a label that is always the same needs none."""
+    if (y == y[0]).all():
+        return DummyClassifier(strategy="prior").fit([[0]], y[:1])
+    return estimator.fit(X, y) if weight is None else estimator.fit(X, y, sample_weight=weight)
+
+
+def probability(estimator: Any, X: Any) -> Floats:
+    """Probability that the label is there, for each row; of a classifier that knows none, its zeros and ones."""
+    if hasattr(estimator, "predict_proba"):
+        of_classes, classes = np.asarray(estimator.predict_proba(X)), list(estimator.classes_)
+        values = of_classes[:, classes.index(1)] if 1 in classes else np.zeros(X.shape[0])
+    else:
+        values = np.asarray(estimator.predict(X), np.float64)
+    if not (values.min(initial=0) >= 0 and values.max(initial=0) <= 1 + 1e-9):
+        raise ValueError(f"The estimator {type(estimator).__name__} predicted probabilities outside 0 to 1.")
+    return values
+
+
+def columns_upto(X: Any, Y: Bits) -> Callable[[int], Any]:
+    """Return the function from j to the matrix of all features and the first j labels.
+
+    All these matrices are views of one.
+    """
+    d = X.shape[1]
+    if not sparse.issparse(X):
+        whole = np.concatenate([X, Y.astype(X.dtype)], axis=1)
+        return lambda j: whole[:, : d + j]
+    whole = sparse.hstack([X, sparse.csc_array(Y.astype(X.dtype))], format="csc")
+
+    def upto(j: int) -> Any:
+        starts = whole.indptr[: d + j + 1]
+        return type(whole)((whole.data[: starts[-1]], whole.indices[: starts[-1]], starts), shape=(len(Y), d + j))
+
+    return upto
+
+
+def beside(X: Any, Y: Bits) -> Any:
+    """Return the matrix of features and labels side by side."""
+    if sparse.issparse(X):
+        return sparse.hstack([X, sparse.csr_array(Y.astype(X.dtype))], format="csr")
+    return np.concatenate([X, Y.astype(X.dtype)], axis=1)
+
+
+def follow(chain: Chain, X: Any) -> tuple[Bits, Floats]:
+    """Predict label by label, each one fed those before it.
+
+    Returns
+    -------
+    labels : ndarray of shape (n, K)
+    probabilities : ndarray of shape (n, K)
+        Of each label given those predicted before it.
+    """
+    n, K = X.shape[0], len(chain.order)
+    bits, probabilities = np.zeros((n, K), np.uint8), np.empty((n, K))
+    for j, estimator in enumerate(chain.estimators):
+        probabilities[:, j] = probability(estimator, beside(X, bits[:, :j]))
+        bits[:, j] = probabilities[:, j] > 0.5
+    columns = chain.order.argsort()
+    return bits[:, columns], probabilities[:, columns]
+
+
+# How a chain's distribution is cut down to few vectors. For label j the rows, masses and probabilities of some prefixes
+# are given; returned is the mass of each prefix continued by 0 and by 1, shape (m, 2), zero for one that is dropped.
+Branch = Callable[[int, NDArray[np.intp], Floats, Floats], Floats]
+
+
+def grow(chain: Chain, X: Any, mass: float, branch: Branch) -> Posterior:
+    """Grow the tree of each row's label vectors, label by label, every distinct prefix once.
+
+    Marginals are taken from the probabilities rather than from the branches that were kept, which has less noise.
+
+    Parameters
+    ----------
+    chain : Chain
+        With estimators that have `predict_proba`.
+    X : array or CSR array of shape (n, d)
+        Features.
+    mass : float
+        Mass of each row to begin with.
+    branch : callable
+        How it divides.
+    """
+    n, K = X.shape[0], len(chain.order)
+    row, masses, log_likelihood = np.arange(n), np.full(n, mass), np.zeros(n)
+    bits, marginals = np.zeros((n, K), np.uint8), np.empty((n, K))
+    for j, estimator in enumerate(chain.estimators):
+        p = probability(estimator, beside(X[row], bits[:, :j]))
+        marginals[:, j] = np.bincount(row, masses * p, n) / np.bincount(row, masses, n)
+        branches = branch(j, row, masses, p).ravel()  # 0 and 1 side by side keep the vectors of a row in order
+        with np.errstate(divide="ignore"):
+            likelihoods = log_likelihood[:, None] + np.log(np.column_stack([1 - p, p]))
+        kept = np.flatnonzero(branches)
+        row, masses, log_likelihood = row[kept // 2], branches[kept], likelihoods.ravel()[kept]
+        bits = bits[kept // 2]
+        bits[:, j] = kept % 2
+    total = np.bincount(row, masses, n)
+    columns = chain.order.argsort()
+    share = sparse.csr_array(
+        (masses / total[row], np.arange(len(row)), np.concatenate([[0], np.bincount(row, minlength=n).cumsum()])),
+        (n, len(row)),
+    )
+    return Posterior(bits[:, columns], share, marginals[:, columns], log_likelihood)
+
+
+def by_draws(offsets: Floats) -> Branch:
+    """Draw vectors label by label (ancestral sampling); the mass of a prefix is how many of the draws begin with it.
+
+    Of a row's draws, as many get label j as the probabilities of their prefixes add up to, rounded by the j-th offset,
+    and the prefixes get them in turn (systematic sampling). For offsets uniform in 0 to 1 the expected number of draws
+    of a vector is its probability times the number of draws, as if they were independent, with less variance. Every row
+    is given the same offsets: its draws depend on nothing but its features.
+    """
+    unit = 1 << 32  # sums of whole numbers depend neither on their order nor on the rows before
+
+    def branch(j: int, row: NDArray[np.intp], masses: Floats, p: Floats) -> Floats:
+        wanted = np.rint(masses * p * unit).astype(np.int64)
+        first = np.flatnonzero(np.diff(row, prepend=-1))
+        before = wanted.cumsum() - wanted
+        before -= np.repeat(before[first], np.diff(first, append=len(row)))
+        before += int(offsets[j] * unit)
+        ones = (before + wanted) // unit - before // unit
+        return np.column_stack([masses - ones, ones])
+
+    return branch
+
+
+def by_likelihood(width: int) -> Branch:
+    """Keep the likeliest prefixes of each row, at most `width` (beam search); their mass is their probability."""
+
+    def branch(j: int, row: NDArray[np.intp], masses: Floats, p: Floats) -> Floats:  # noqa: ARG001
+        both = np.column_stack([masses * (1 - p), masses * p]).ravel()
+        rows = np.repeat(row, 2)
+        likeliest_first = np.lexsort((-both, rows))
+        starts = np.flatnonzero(np.diff(rows, prepend=-1))
+        place = np.arange(len(rows)) - np.repeat(starts, np.diff(starts, append=len(rows)))
+        both[likeliest_first[place >= width]] = 0
+        return (both / np.bincount(rows, both)[rows]).reshape(-1, 2)
+
+    return branch

@@ -1,0 +1,89 @@
+"""BR: binary relevance, one classifier per label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+
+from clems.chain import Bits, ChainClassifier, Weights, dense, gives_probabilities, probability
+from clems.counts import Floats, Labels
+
+
+class BR(ChainClassifier):
+    """Binary relevance: each label has a classifier of its own and knows nothing of the others.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        Any scikit-learn classifier; None is a forest, :func:`clems.forest.default_classifier`.
+    n_jobs : int, default=None
+        How many labels are trained, and blocks of rows predicted, at a time.
+    random_state : int, RandomState or None, default=None
+        Seed of the classifiers where they have none.
+    verbose : int, default=0
+        1 prints a line per stage.
+
+    Attributes
+    ----------
+    estimators_ : list
+        Fitted classifiers in the order of `classes_`; for a label that was always the same, one that says so.
+    cost_ : Cost
+        What `score` measures: the learner takes no cost, so as in scikit-learn it is subset accuracy.
+    classes_ : ndarray of shape (K,)
+        Names of the labels: columns of the DataFrame, members of the label sets, or numbers.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of features, if all are strings.
+
+    Examples
+    --------
+    >>> from clems import BR
+    >>> from clems.datasets import digit_scenes
+    >>> X, Y = digit_scenes(300, random_state=0)
+    >>> model = BR(random_state=0).fit(X[:200], Y[:200])
+    >>> model.predict_proba(X[200:]).shape
+    (100, 10)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @available_if(gives_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """Predict how probable each label is.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+        """
+        return np.concatenate(self._by_blocks(self._probabilities, X))
+
+    def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
+        labels = dense(Y)
+        prototypes = self._prototypes(labels.shape[1], weight is not None, random_state)
+        self.estimators_ = self._fit_each(prototypes, ((X, label, weight) for label in labels.T))
+
+    def _predict(self, X: Any) -> Bits:
+        return (self._probabilities(X) > 0.5).astype(np.uint8)
+
+    def _probabilities(self, X: Any) -> NDArray[np.float64]:
+        return np.column_stack([probability(estimator, X) for estimator in self.estimators_])

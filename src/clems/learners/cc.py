@@ -1,0 +1,116 @@
+"""CC: classifier chains, one or an ensemble of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+
+from clems.chain import Bits, ChainClassifier, Weights, dense, follow, gives_probabilities
+from clems.counts import Floats, Labels
+from clems.validation import check_count
+
+
+class CC(ChainClassifier):
+    """Classifier chain: each label's classifier sees the labels before it, true in training, predicted afterwards.
+
+    Parameters
+    ----------
+    order : None, "random" or array-like of shape (K,) or (n_chains, K), default=None
+        In which order labels are predicted, as names of `classes_`, numbers where they have no names. None is the order
+        of the columns for one chain, and random orders for several. A table has a row for each chain.
+    n_chains : int, default=1
+        How many chains to train; of several, the mean probability of a label decides.
+    estimator : estimator, default=None
+        Any scikit-learn classifier; None is a forest, :func:`clems.forest.default_classifier`.
+    n_jobs : int, default=None
+        How many labels are trained, and blocks of rows predicted, at a time.
+    random_state : int, RandomState or None, default=None
+        Seed of random orders, and of the classifiers where they have none.
+    verbose : int, default=0
+        1 prints a line per stage.
+
+    Attributes
+    ----------
+    chains_ : list of Chain
+        Each with `order`, columns as they are predicted, and `estimators` in this order.
+    cost_ : Cost
+        What `score` measures: the learner takes no cost, so as in scikit-learn it is subset accuracy.
+    classes_ : ndarray of shape (K,)
+        Names of the labels: columns of the DataFrame, members of the label sets, or numbers.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of features, if all are strings.
+
+    References
+    ----------
+    Read, Pfahringer, Holmes & Frank (2011), Classifier chains for multi-label classification, Machine Learning 85.
+
+    Examples
+    --------
+    >>> from clems import CC
+    >>> from clems.datasets import digit_scenes
+    >>> X, Y = digit_scenes(300, random_state=0)
+    >>> model = CC(order=range(9, -1, -1), random_state=0).fit(X[:200], Y[:200])
+    >>> model.predict(X[200:]).shape
+    (100, 10)
+    """
+
+    def __init__(
+        self,
+        *,
+        order: Any = None,
+        n_chains: int = 1,
+        estimator: Any = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.order = order
+        self.n_chains = n_chains
+        self.estimator = estimator
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @available_if(gives_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """Predict how probable each label is, given the labels that were predicted before it; the mean over chains.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+        """
+        return np.concatenate(self._by_blocks(self._probabilities, X))
+
+    def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
+        n_chains = check_count(self.n_chains, "n_chains")
+        labels = dense(Y)
+        orders = [self._chain_order(order, random_state) for order in self._orders(n_chains)]
+        self.chains_ = [
+            self._fit_chain(self._prototypes(len(order), weight is not None, random_state), X, labels, weight, order)
+            for order in orders
+        ]
+
+    def _orders(self, n_chains: int) -> list[Any]:
+        if self.order is None or isinstance(self.order, str):
+            return [self.order if n_chains == 1 else self.order or "random"] * n_chains
+        table = list(self.order) if np.ndim(self.order) == 2 else [self.order]
+        if len(table) != n_chains:
+            raise ValueError(
+                f"order lists {len(table)} orders for n_chains={n_chains}; give one for each, or 'random'."
+            )
+        return table
+
+    def _predict(self, X: Any) -> Bits:
+        return (self._probabilities(X) > 0.5).astype(np.uint8)
+
+    def _probabilities(self, X: Any) -> Floats:
+        return np.asarray(np.mean([follow(chain, X)[1] for chain in self.chains_], axis=0))
