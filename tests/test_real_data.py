@@ -36,13 +36,17 @@ CONSTANT = {"language-log": 6, "arts": 4}
 
 
 @pytest.mark.parametrize("cost", ["f1", "accuracy", "rank", "composition"])
-def test_emotions_is_as_good_as_printed(cost):
-    assert mean_costs("emotions", cost, splits=5).mean() <= 1.05 * printed("emotions", cost)
+@pytest.mark.parametrize("learner", ["clems", "br", "cc", "pcc"])
+def test_emotions_is_as_good_as_printed(learner, cost):
+    paper = printed("emotions", cost, learner)
+    if np.isnan(paper):
+        pytest.skip("left blank in the paper")
+    assert mean_costs("emotions", cost, 5, learner).mean() <= (1 if learner == "pcc" else 1.05) * paper
 
 
 def test_roles_as_worded_are_clearly_worse_on_rank():
-    mirrored = mean_costs("emotions", "rank", splits=3)
-    swapped = mean_costs("emotions", "rank", splits=3, roles="swapped")
+    mirrored = mean_costs("emotions", "rank", 3, "clems")
+    swapped = mean_costs("emotions", "rank", 3, "clems", roles="swapped")
     assert (swapped > 1.2 * mirrored).all()
 
 

@@ -21,7 +21,28 @@ from clems.forest import default_classifier
 
 Bits = NDArray[np.uint8]
 Weights = NDArray[np.float64] | None
-Problem = tuple[Any, Bits, Any]  # features, target and weights of one label
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What the classifier of one label is trained on.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (m, j)
+        Labels that it sees beside the features.
+    target : ndarray of shape (m,)
+        Zeros and ones.
+    weight : ndarray of shape (m,) or None
+        Sample weights.
+    rows : ndarray of shape (m,) or None
+        Which rows of the features belong to these; None for all.
+    """
+
+    labels: Bits
+    target: Bits
+    weight: Weights = None
+    rows: NDArray[np.intp] | None = None
 
 
 @dataclass(frozen=True)
@@ -44,34 +65,46 @@ class ChainClassifier(MultiLabelClassifier):
     """A multi-label classifier made of one binary classifier per label, each of which may see the labels before it.
 
     A learner says what each classifier is trained on and how labels are decided.
+
+    Attributes
+    ----------
+    needs_probabilities, needs_weights : bool
+        Whether the estimator must have `predict_proba`, and whether its `fit` must take `sample_weight`.
     """
 
     predictor = "classifier"
-    rows_in_parallel = True
+    needs_probabilities = False
+    needs_weights = False
 
-    def _prototypes(
-        self, count: int, weighted: bool, random_state: np.random.RandomState, needs: str = "predict"
-    ) -> list[Any]:
+    def _default(self) -> Any:
+        """Classifier for when no estimator is given."""
+        return default_classifier(self.n_features_in_)
+
+    def _prototypes(self, count: int, weight: Weights, random_state: np.random.RandomState) -> list[Any]:
         """Unfitted, seeded classifiers that are sure to have what the learner needs."""
-        estimator = default_classifier(self.n_features_in_) if self.estimator is None else self.estimator
+        estimator = self._default() if self.estimator is None else self.estimator
         check_estimator(estimator, self.predictor)
         own, name = type(self).__name__, type(estimator).__name__
-        if not hasattr(estimator, needs):
+        if self.needs_probabilities and not hasattr(estimator, "predict_proba"):
             raise ValueError(
-                f"{own} needs an estimator with {needs}, which {name} does not have; scikit-learn's "
+                f"{own} needs an estimator with predict_proba, which {name} does not have; scikit-learn's "
                 f"CalibratedClassifierCV({name}(...)) gives it."
             )
-        if weighted and not has_fit_parameter(estimator, "sample_weight"):
-            reason = f"{own} trains with weights" if self.cost_sensitive else "sample_weight was given"
+        if (self.needs_weights or weight is not None) and not has_fit_parameter(estimator, "sample_weight"):
+            reason = f"{own} trains with weights" if self.needs_weights else "sample_weight was given"
             raise ValueError(f"{reason}, but {name}.fit does not take sample_weight.")
         return [seeded(estimator, random_state) for _ in range(count)]
 
-    def _fit_each(self, prototypes: list[Any], problems: Iterable[Problem]) -> list[Any]:
-        """Fit a classifier to each problem, `n_jobs` at a time; problems are made as they are needed."""
+    def _fit_each(self, prototypes: list[Any], X: Any, problems: Iterable[Problem]) -> list[Any]:
+        """Fit a classifier to each problem, `n_jobs` at a time."""
         start = perf_counter()
-        fitted = Parallel(n_jobs=self.n_jobs, prefer="threads", pre_dispatch="n_jobs")(
-            delayed(fit_bit)(prototype, *problem) for prototype, problem in zip(prototypes, problems, strict=True)
+        fitted = Parallel(n_jobs=self.n_jobs)(
+            delayed(fit_bit)(prototype, X, problem) for prototype, problem in zip(prototypes, problems, strict=True)
         )
+        if self.estimator is None:  # its trees may predict in parallel, now that labels are no longer trained so
+            for forest in fitted:
+                if isinstance(forest, type(prototypes[0])):
+                    forest.set_params(n_jobs=self.n_jobs)
         constant = sum(isinstance(estimator, DummyClassifier) for estimator in fitted)
         told = f", {constant} of them constant" if constant else ""
         self._say(f"{len(prototypes)} classifiers{told} in {perf_counter() - start:.1f} s")
@@ -80,8 +113,9 @@ class ChainClassifier(MultiLabelClassifier):
     def _fit_chain(self, prototypes: list[Any], X: Any, Y: Bits, weight: Weights, order: NDArray[np.intp]) -> Chain:
         """Fit a chain to the true labels."""
         Y = Y[:, order]
-        upto = columns_upto(X, Y)
-        return Chain(order, self._fit_each(prototypes, ((upto(j), Y[:, j], weight) for j in range(Y.shape[1]))))
+        return Chain(
+            order, self._fit_each(prototypes, X, (Problem(Y[:, :j], Y[:, j], weight) for j in range(len(order))))
+        )
 
     def _chain_order(self, order: Any, random_state: np.random.RandomState) -> NDArray[np.intp]:
         """Columns in the order that is meant: as they come, at random, or as their names are listed."""
@@ -108,11 +142,17 @@ def dense(Y: Labels) -> Bits:
     return np.asarray(Y.toarray() if sparse.issparse(Y) else Y)
 
 
-def fit_bit(estimator: Any, X: Any, y: Bits, weight: Weights) -> Any:
+def fit_bit(estimator: Any, X: Any, problem: Problem) -> Any:
     """Fit a classifier to one label; a label that is always the same needs none."""
+    y = problem.target
     if (y == y[0]).all():
         return DummyClassifier(strategy="prior").fit([[0]], y[:1])
-    return estimator.fit(X, y) if weight is None else estimator.fit(X, y, sample_weight=weight)
+    features = beside(X if problem.rows is None else X[problem.rows], problem.labels)
+    return (
+        estimator.fit(features, y)
+        if problem.weight is None
+        else estimator.fit(features, y, sample_weight=problem.weight)
+    )
 
 
 def probability(estimator: Any, X: Any) -> Floats:
@@ -127,26 +167,10 @@ def probability(estimator: Any, X: Any) -> Floats:
     return values
 
 
-def columns_upto(X: Any, Y: Bits) -> Callable[[int], Any]:
-    """Return the function from j to the matrix of all features and the first j labels.
-
-    All these matrices are views of one.
-    """
-    d = X.shape[1]
-    if not sparse.issparse(X):
-        whole = np.concatenate([X, Y.astype(X.dtype)], axis=1)
-        return lambda j: whole[:, : d + j]
-    whole = sparse.hstack([X, sparse.csc_array(Y.astype(X.dtype))], format="csc")
-
-    def upto(j: int) -> Any:
-        starts = whole.indptr[: d + j + 1]
-        return type(whole)((whole.data[: starts[-1]], whole.indices[: starts[-1]], starts), shape=(len(Y), d + j))
-
-    return upto
-
-
 def beside(X: Any, Y: Bits) -> Any:
     """Return the matrix of features and labels side by side."""
+    if not Y.shape[1]:
+        return X
     if sparse.issparse(X):
         return sparse.hstack([X, sparse.csr_array(Y.astype(X.dtype))], format="csr")
     return np.concatenate([X, Y.astype(X.dtype)], axis=1)

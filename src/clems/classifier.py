@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from math import ceil
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from clems.cost import Cost
@@ -35,15 +32,15 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
     ----------
     cost_sensitive : bool
         Whether training or decision depend on a cost, the parameter `cost`.
+    cost_at_predict : bool
+        Whether `predict` takes another cost, so that one fit serves all of them.
     predictor : {"regressor", "classifier"}
         What kind of estimator it is built on.
-    rows_in_parallel : bool
-        Whether `n_jobs` blocks of rows are predicted at a time; False where the estimator has jobs of its own.
     """
 
     cost_sensitive = False
+    cost_at_predict = False
     predictor: str
-    rows_in_parallel = False
 
     estimator: Any
     n_jobs: int | None
@@ -124,18 +121,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         blocks = [form, *self._by_blocks(lambda block: as_given(predict(block).astype(form.dtype)), X)]
         return sparse.vstack(blocks, "csr") if sparse.issparse(form) else np.concatenate(blocks)
 
-    def _by_blocks(self, answer: Callable[[Any], Any], X: Any) -> list[Any]:
-        """Answers for blocks of rows that are yet to be checked, in order."""
+    def _by_blocks(self, answer: Callable[[Any], Any], X: Any) -> Iterator[Any]:
+        """Answers for blocks of rows, in order."""
         check_is_fitted(self)
-        return self._in_blocks(answer, check_features(self, X))
-
-    def _in_blocks(self, answer: Callable[[Any], Any], X: Any) -> list[Any]:
-        jobs = effective_n_jobs(self.n_jobs) if self.rows_in_parallel else 1
-        size = min(self._rows_at_a_time(X), ceil(X.shape[0] / jobs))
-        blocks = Parallel(n_jobs=jobs, prefer="threads")(
-            delayed(answer)(X[rows]) for rows in row_blocks(X.shape[0], 1, size)
-        )
-        return list(blocks)
+        X = check_features(self, X)
+        return (answer(X[rows]) for rows in row_blocks(X.shape[0], 1, self._rows_at_a_time(X)))
 
     def _rows_at_a_time(self, X: Any) -> int:  # noqa: ARG002
         """Rows that are predicted together."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
-from clems.chain import Bits, ChainClassifier, Weights, dense, gives_probabilities, probability
+from clems.chain import Bits, ChainClassifier, Problem, Weights, dense, gives_probabilities, probability
 from clems.counts import Floats, Labels
 
 
@@ -75,12 +75,13 @@ class BR(ChainClassifier):
         -------
         ndarray of shape (n, K)
         """
-        return np.concatenate(self._by_blocks(self._probabilities, X))
+        return np.concatenate([*self._by_blocks(self._probabilities, X)])
 
     def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
         labels = dense(Y)
-        prototypes = self._prototypes(labels.shape[1], weight is not None, random_state)
-        self.estimators_ = self._fit_each(prototypes, ((X, label, weight) for label in labels.T))
+        prototypes = self._prototypes(labels.shape[1], weight, random_state)
+        problems = (Problem(labels[:, :0], label, weight) for label in labels.T)
+        self.estimators_ = self._fit_each(prototypes, X, problems)
 
     def _predict(self, X: Any) -> Bits:
         return (self._probabilities(X) > 0.5).astype(np.uint8)

@@ -88,14 +88,14 @@ class CC(ChainClassifier):
         -------
         ndarray of shape (n, K)
         """
-        return np.concatenate(self._by_blocks(self._probabilities, X))
+        return np.concatenate([*self._by_blocks(self._probabilities, X)])
 
     def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
         n_chains = check_count(self.n_chains, "n_chains")
         labels = dense(Y)
         orders = [self._chain_order(order, random_state) for order in self._orders(n_chains)]
         self.chains_ = [
-            self._fit_chain(self._prototypes(len(order), weight is not None, random_state), X, labels, weight, order)
+            self._fit_chain(self._prototypes(len(order), weight, random_state), X, labels, weight, order)
             for order in orders
         ]
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clems.chain import Bits, Chain, ChainClassifier, Problem, Weights, beside, columns_upto, dense, follow
+from clems.chain import Bits, Chain, ChainClassifier, Problem, Weights, dense, follow
+from clems.classifier import BLOCK
 from clems.cost import Cost
-from clems.counts import Labels
+from clems.counts import Labels, row_blocks
+from clems.forest import default_classifier
 from clems.validation import check_count
 
 
@@ -35,7 +36,7 @@ class CFT(ChainClassifier):
         of the columns.
     estimator : estimator, default=None
         Any scikit-learn classifier whose `fit` takes `sample_weight`; None is a forest,
-        :func:`clems.forest.default_classifier`.
+        :func:`clems.forest.default_classifier`, with at least ten rows in a leaf, so that weights have an effect.
     n_jobs : int, default=None
         How many labels are trained, and blocks of rows predicted, at a time.
     random_state : int, RandomState or None, default=None
@@ -71,6 +72,7 @@ class CFT(ChainClassifier):
     """
 
     cost_sensitive = True
+    needs_weights = True
 
     def __init__(
         self,
@@ -98,14 +100,17 @@ class CFT(ChainClassifier):
         rounds: list[Round] = []
         at = labels
         for _ in range(n_rounds):
-            prototypes = self._prototypes(len(order), True, random_state)
+            prototypes = self._prototypes(len(order), weight, random_state)
             rounds.append(Round.of(at, labels, self.cost_, weight, order))
-            chain = Chain(order, self._fit_each(prototypes, pooled(X, rounds)))
-            at = np.concatenate(self._in_blocks(partial(_predicted, chain), X))
-        self.chain_ = chain
+            self.chain_ = Chain(order, self._fit_each(prototypes, X, pooled(rounds)))
+            at = np.concatenate([self._predict(X[block]) for block in row_blocks(len(labels), 1, BLOCK)])
 
     def _predict(self, X: Any) -> Bits:
         return follow(self.chain_, X)[0]
+
+    def _default(self) -> Any:
+        # In a leaf that holds one row, or rows that agree, a weight changes nothing.
+        return default_classifier(self.n_features_in_, min_samples_leaf=10)
 
 
 @dataclass(frozen=True)
@@ -140,29 +145,25 @@ class Round:
         return cls(at[:, order], (at ^ (dearer < 0))[:, order], (rows * np.abs(dearer))[:, order])
 
 
-def pooled(X: Any, rounds: list[Round]) -> Iterator[Problem]:
+def pooled(rounds: list[Round]) -> Iterator[Problem]:
     """Training data of one label after the other, the rows of all rounds together.
 
     Rows that are alike in features, earlier labels and target are one row with the sum of their weights, so the
-    features are copied only as far as the rounds differ. Weights are on average 1 over the rows before that.
+    features are copied only as far as the rounds differ. Weights are on average 1 over the rows before that; where all
+    are 1 there are none.
     """
     n, K = rounds[0].at.shape
     at, target, weight = (np.concatenate([getattr(r, name) for r in rounds]) for name in ("at", "target", "weight"))
-    upto = columns_upto(X, rounds[0].at)
     row = np.tile(np.arange(n), len(rounds))
     alike = row  # which rows are alike in features and earlier labels
     for j in range(K):
         counted = np.flatnonzero(weight[:, j])
-        if not len(counted):  # either value costs the same everywhere
-            yield X, np.full(1, at[:n, j].mean() > 0.5, np.uint8), None
-        else:
+        if len(counted):
             _, first, place = np.unique(2 * alike[counted] + target[counted, j], return_index=True, return_inverse=True)
             chosen = counted[first]
             summed = np.bincount(place, weight[counted, j]) / weight[:, j].mean()
-            features = upto(j) if np.array_equal(chosen, np.arange(n)) else beside(X[row[chosen]], at[chosen, :j])
-            yield features, target[chosen, j], summed.astype(np.float32)  # in which equal weights are exactly 1
+            weights = None if np.allclose(summed, 1, rtol=1e-9, atol=0) else summed
+            yield Problem(at[chosen, :j], target[chosen, j], weights, row[chosen])
+        else:  # both values cost the same everywhere
+            yield Problem(at[:1, :j], np.full(1, at[:n, j].mean() > 0.5, np.uint8))
         alike = np.unique(2 * alike + at[:, j], return_inverse=True)[1]
-
-
-def _predicted(chain: Chain, X: Any) -> Bits:
-    return follow(chain, X)[0]

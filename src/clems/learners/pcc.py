@@ -78,6 +78,8 @@ class PCC(ChainClassifier):
     """
 
     cost_sensitive = True
+    cost_at_predict = True
+    needs_probabilities = True
 
     def __init__(
         self,
@@ -134,14 +136,14 @@ class PCC(ChainClassifier):
         -------
         ndarray of shape (n, K)
         """
-        return np.concatenate(self._by_blocks(lambda block: self._posterior(block).marginals, X))
+        return np.concatenate([*self._by_blocks(lambda block: self._posterior(block).marginals, X)])
 
     def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
         self._n_samples = check_count(self.n_samples, "n_samples")
         self._width = None if self.beam_width is None else check_count(self.beam_width, "beam_width")
         labels = dense(Y)
         order = self._chain_order(self.order, random_state)
-        prototypes = self._prototypes(len(order), weight is not None, random_state, needs="predict_proba")
+        prototypes = self._prototypes(len(order), weight, random_state)
         self._offsets = random_state.random_sample(len(order))
         self.chain_ = self._fit_chain(prototypes, X, labels, weight, order)
 

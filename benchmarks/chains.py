@@ -1,0 +1,151 @@
+"""BR and CC against scikit-learn, PCC's prediction and CFT's memory against CC's, as ratios of one run.
+
+Usage: python -m benchmarks.chains [--output FILE] [--runs 5]
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import resource
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
+
+from benchmarks.data import load
+from benchmarks.table2 import split
+from clems import BR, CC, CFT, PCC, get_cost
+from clems.decoding import RULES, rule_for
+from clems.forest import default_classifier
+
+FORESTS = {
+    "random forest": RandomForestClassifier(50, random_state=0),
+    "extra trees": ExtraTreesClassifier(50, random_state=0),
+}
+TEXT = """\
+# Chains
+
+Made by `make bench`: ratios of times, each the least of {runs} runs taken in turns, trained on one half of the data.
+
+Time of `fit` over that of scikit-learn's counterpart with the same forest of 50 trees: BR over MultiOutputClassifier,
+CC over ClassifierChain, one job and two. "Same" says that predictions for test rows are equal.
+
+| data | forest | jobs | BR | same | CC | same |
+|---|---|---|---|---|---|---|
+"""
+PREDICTION = """
+Time of `predict` on a quarter of the data, default forest of 100 trees, PCC with 100 samples, over that of CC: for a
+cost of every rule, and for marginals alone. Prefixes: how many a row has on average for a label, each predicted once.
+
+| data | {columns} | predict_proba | prefixes |
+|---|{rules}---|---|
+"""
+MEMORY = """
+Growth of the peak memory while fitting on half of enron, default forest of 100 trees, each in a process of its own: CC
+{cc:.0f} MB, CFT (F1, {rounds} rounds) {cft:.0f} MB, ratio {ratio:.2f}.
+"""
+
+
+def least_times(runs: int, *calls) -> list[float]:
+    times = np.empty((runs, len(calls)))
+    for run in range(runs):
+        for which, call in enumerate(calls):
+            start = perf_counter()
+            call()
+            times[run, which] = perf_counter() - start
+    return times.min(axis=0).tolist()
+
+
+def fits(runs: int) -> str:
+    rows = ""
+    for name in ("emotions", "yeast", "medical"):
+        X, Y = load(name)
+        train, test = split(len(Y), 0)
+        Y = Y[:, Y[train].any(axis=0) & ~Y[train].all(axis=0)]  # a chain of scikit-learn's takes no constant label
+        for kind, forest in FORESTS.items():
+            for jobs in (1, 2):
+                pairs = [
+                    (BR(forest, n_jobs=jobs), MultiOutputClassifier(forest, n_jobs=jobs)),
+                    (CC(estimator=forest), ClassifierChain(forest)),
+                ]
+                cells = []
+                for ours, theirs in pairs[: 2 if jobs == 1 else 1]:
+                    mine, other = least_times(
+                        runs, *(partial(model.fit, X[train], Y[train]) for model in (ours, theirs))
+                    )
+                    same = np.array_equal(ours.predict(X[test]), theirs.predict(X[test]))
+                    cells += [f"{mine / other:.2f}", "yes" if same else "no"]
+                rows += f"| {name} | {kind} | {jobs} | {' | '.join(cells + ['–', '–'] * (2 - len(cells) // 2))} |\n"
+    return rows
+
+
+def predictions(runs: int) -> str:
+    costs = {next(name for name in RULES if RULES[name] is rule_for(cost)): cost for cost in map(get_cost, COSTS)}
+    text = PREDICTION.format(
+        columns=" | ".join(f"{cost.name} ({rule})" for rule, cost in costs.items()), rules="---|" * len(costs)
+    )
+    for name in ("emotions", "yeast", "medical"):
+        X, Y = load(name)
+        train, test = split(len(Y), 0)
+        chain, sampled = (learner(random_state=0).fit(X[train], Y[train]) for learner in (CC, PCC))
+        calls = [partial(sampled.predict, X[test], cost) for cost in costs.values()]
+        base, *times = least_times(
+            runs, partial(chain.predict, X[test]), *calls, partial(sampled.predict_proba, X[test])
+        )
+        prefixes = prefixes_of(sampled, X[test])
+        text += f"| {name} | {' | '.join(f'{time / base:.1f}' for time in times)} | {prefixes:.1f} |\n"
+    return text
+
+
+COSTS = ["rank", "f1", "zero_one", "accuracy"]
+
+
+def prefixes_of(model: PCC, X) -> float:
+    """Mean number of distinct prefixes of a row's draws, over the labels."""
+    posterior = model._posterior(X)
+    counts = []
+    for label in range(len(model.chain_.order)):
+        bits = posterior.labels[:, model.chain_.order[:label]]
+        row = np.repeat(np.arange(X.shape[0]), np.diff(posterior.share.indptr))
+        counts.append(len(np.unique(np.column_stack([row, bits]), axis=0)) / X.shape[0])
+    return float(np.mean(counts))
+
+
+def _growth(learner: str, queue) -> None:
+    X, Y = load("enron")
+    train, _ = split(len(Y), 0)
+    model = {"cc": CC, "cft": CFT}[learner](estimator=default_classifier(X.shape[1]), random_state=0)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    model.fit(X[train], Y[train])
+    queue.put((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+
+
+def memory() -> str:
+    context = multiprocessing.get_context("spawn")
+    grown = {}
+    for learner in ("cc", "cft"):
+        queue = context.Queue()
+        process = context.Process(target=_growth, args=(learner, queue))
+        process.start()
+        grown[learner] = queue.get()
+        process.join()
+    return MEMORY.format(**grown, ratio=grown["cft"] / grown["cc"], rounds=CFT().n_rounds)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--output", type=Path, help="write the tables here too")
+    arguments = parser.parse_args()
+    text = TEXT.format(runs=arguments.runs) + fits(arguments.runs) + predictions(arguments.runs) + memory()
+    print(text)
+    if arguments.output:
+        arguments.output.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
