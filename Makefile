@@ -1,4 +1,4 @@
-.PHONY: demo test format bench bench-data table2 forests fuzz test-oldest clean
+.PHONY: demo test format bench bench-data bench-chains table2 forests fuzz test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -23,17 +23,20 @@ format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: bench-data  ## Ratios against others, side by side in one run; needs CLEMS_DATA; about a quarter of an hour.
+bench: bench-data bench-chains  ## Ratios against others, side by side in one run; needs CLEMS_DATA; half an hour.
 	$(BIN)/python -m benchmarks.solver --output benchmarks/results/solver.md
 
 bench-data: $(VENV)/.bench  ## The part of it about data: readers and splits; needs CLEMS_DATA; about two minutes.
 	$(BIN)/python -m benchmarks.readers --output benchmarks/results/readers.md
 	$(BIN)/python -m benchmarks.stratification --output benchmarks/results/stratification.md
 
+bench-chains: $(VENV)/.bench  ## The part of it about BR, CC, PCC and CFT; needs CLEMS_DATA; about ten minutes.
+	$(BIN)/python -m benchmarks.chains --output benchmarks/results/chains.md
+
 fuzz: $(VENV)/.test  ## Half a million mutated files for the readers; about six minutes.
 	$(BIN)/python -m benchmarks.fuzz --files 500000 --output benchmarks/results/fuzz.md
 
-table2: $(VENV)/.demo  ## The CLEMS cells of the paper's Table 2; needs CLEMS_DATA; about half an hour.
+table2: $(VENV)/.demo  ## Five learners on the paper's Table 2; needs CLEMS_DATA; about an hour.
 	$(BIN)/python -m benchmarks.table2 --output benchmarks/results/table2.md
 
 forests: $(VENV)/.demo  ## Candidates for the default forest compared; needs CLEMS_DATA; about ten minutes.

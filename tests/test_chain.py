@@ -406,7 +406,7 @@ def test_pooled_rows_are_those_of_all_rounds(n_rounds):
 
 
 def test_rounds_train_on_where_the_chain_arrives():
-    _, notes = noted(CFT, cost="f1", n_rounds=3)
+    _, notes = noted(CFT, cost="f1", n_rounds=3, n_folds=None)
     assert len(notes) == 15
     once, *_ = noted(CFT, cost="f1", n_rounds=1)
     truth, arrived = (labels.astype(np.uint8) for labels in (Y[TRAIN], once.predict(X[TRAIN])))
@@ -417,10 +417,32 @@ def test_rounds_train_on_where_the_chain_arrives():
         np.testing.assert_allclose(weight, wanted.weight)
 
 
+def test_between_rounds_rows_are_predicted_by_chains_that_have_not_seen_them():
+    notes = []
+    features = np.arange(30.0)[:, None]  # tells rows apart
+    labels = np.random.default_rng(0).integers(0, 2, (30, 2))
+
+    class Spy(Noting):
+        def __sklearn_clone__(self):
+            return Spy(self.notes)
+
+        def predict_proba(self, X):
+            asked = {*X[:, 0].tolist()}
+            trained = {*notes[-2][0][:, 0].tolist()}
+            assert not asked & trained
+            predicted.append(asked)
+            return super().predict_proba(X)
+
+    predicted = []
+    CFT("hamming", n_rounds=3, n_folds=3, estimator=Spy(notes), random_state=0).fit(features, labels)
+    assert len(notes) == 2 * (2 * 3 + 1)
+    assert sorted(row for asked in predicted[::2] for row in asked) == sorted([*range(30)] * 2)
+
+
 def test_labels_without_a_price_are_skipped():
     notes = []
     cost = weighted_hamming([1, 0, 1, 0, 1], [1, 0, 1, 0, 1])
-    model = CFT(cost, n_rounds=2, estimator=Noting(notes)).fit(X, Y)
+    model = CFT(cost, n_rounds=2, n_folds=None, estimator=Noting(notes)).fit(X, Y)
     assert len(notes) == 6
     predicted = model.predict(X)
     assert (predicted[:, [1, 3]] == (Y[:, [1, 3]].mean(axis=0) > 0.5)).all()

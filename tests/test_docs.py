@@ -11,6 +11,7 @@ import pytest
 import clems
 from clems import costs
 from clems.datasets import DataError, read_arff, read_table
+from clems.decoding import RULES, rule_for
 
 ROOT = Path(__file__).parents[1]
 
@@ -43,6 +44,35 @@ def test_the_table_of_costs_is_true():
         cost = clems.COSTS[name]
         assert (symmetric == "yes", separating == "yes") == (cost.symmetric, cost.separating)
         assert (reported == "score ↑") == cost.as_score
+
+
+def tables_of(page):
+    """Rows of the tables of a page, cell by cell, without their heads."""
+    lines = ROOT.joinpath(page).read_text().splitlines()
+    tables = [[]]
+    for line in lines:
+        if line.startswith("| "):
+            tables[-1].append(line.strip("| ").split(" | "))
+        elif tables[-1] and not line.startswith("|"):
+            tables.append([])
+    return [rows[1:] for rows in tables if rows]
+
+
+def test_the_tables_of_learners_and_rules_are_true():
+    learners, rules = tables_of("docs/learners.md")
+    assert [name for name, *_ in learners] == sorted(clems.LEARNERS)
+    for name, shown, heeds, built_on, probabilities in learners:
+        learner = clems.LEARNERS[name]
+        assert shown == f"`{learner.__name__}`"
+        when = "no" if not learner.cost_sensitive else "in prediction" if learner.cost_at_predict else "in training"
+        assert (heeds, built_on) == (when, learner.predictor)
+        assert probabilities == ("yes" if hasattr(learner(), "predict_proba") else "no")
+    assert [name for name, *_ in rules] == list(RULES)
+    decided = {name: {*costs.split(", ")} for name, costs, _ in rules}
+    for cost in (*clems.COSTS.values(), clems.weighted_hamming(1)):
+        assert [name for name, costs in decided.items() if cost.name in costs] == [
+            name for name, rule in RULES.items() if rule is rule_for(cost)
+        ]
 
 
 def test_the_readme_reads_a_table(tmp_path, monkeypatch, capsys):

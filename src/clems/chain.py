@@ -85,7 +85,8 @@ class ChainClassifier(MultiLabelClassifier):
         estimator = self._default() if self.estimator is None else self.estimator
         check_estimator(estimator, self.predictor)
         own, name = type(self).__name__, type(estimator).__name__
-        if self.needs_probabilities and not hasattr(estimator, "predict_proba"):
+        self._fitted_with_probabilities = hasattr(estimator, "predict_proba")
+        if self.needs_probabilities and not self._fitted_with_probabilities:
             raise ValueError(
                 f"{own} needs an estimator with predict_proba, which {name} does not have; scikit-learn's "
                 f"CalibratedClassifierCV({name}(...)) gives it."
@@ -125,16 +126,20 @@ class ChainClassifier(MultiLabelClassifier):
         if isinstance(order, str) and order == "random":
             return random_state.permutation(K)
         place = {name: column for column, name in enumerate(self.classes_.tolist())}
-        listed = None if isinstance(order, str) else np.asarray(order).tolist()
-        if not isinstance(listed, list) or len(listed) != K or {*map(str, listed)} != {*map(str, place)}:
+        try:
+            columns = [] if isinstance(order, str) else [place[name] for name in order]
+        except (KeyError, TypeError):
+            columns = []
+        if sorted(columns) != list(range(K)):
             names = ", ".join(map(repr, self.classes_.tolist()[:5])) + (", …" if K > 5 else "")
             raise ValueError(f"order must be None, 'random' or each of the {K} labels ({names}) once; got {order!r}.")
-        return np.array([place[name] for name in listed])
+        return np.array(columns)
 
 
 def gives_probabilities(model: Any) -> bool:
-    """Whether a model can have `predict_proba`: its estimator has it."""
-    return model.estimator is None or hasattr(model.estimator, "predict_proba")
+    """Whether a model has `predict_proba`: its estimator has it, or had it when it was fitted."""
+    fitted = getattr(model, "_fitted_with_probabilities", None)
+    return model.estimator is None or hasattr(model.estimator, "predict_proba") if fitted is None else fitted
 
 
 def dense(Y: Labels) -> Bits:

@@ -141,7 +141,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
 
 def check_estimator(estimator: Any, kind: str) -> None:
     """Refuse what is no estimator, or an estimator of another kind than the learner is built on."""
-    is_fit = hasattr(estimator, "fit") and hasattr(estimator, "predict")
+    is_fit = hasattr(estimator, "fit") and hasattr(estimator, "predict") and not isinstance(estimator, type)
     if not is_fit or get_tags(estimator).estimator_type not in (kind, None):
         raise ValueError(f"estimator must be a {kind} with fit and predict; got {estimator!r}.")
 

@@ -143,10 +143,10 @@ def _is_label_sets(Y: Any, lists: bool = False) -> bool:
     return any(isinstance(member, str) for member in members) or (ragged and not members <= {0, 1})
 
 
-def check_count(value: Any, name: str) -> int:
-    """Check a parameter that is a whole number of at least 1."""
-    if isinstance(value, (bool, np.bool_)) or not (isinstance(value, numbers.Integral) and int(value) >= 1):
-        raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}.")
+def check_count(value: Any, name: str, least: int = 1) -> int:
+    """Check a parameter that is a whole number, by default of at least 1."""
+    if isinstance(value, (bool, np.bool_)) or not (isinstance(value, numbers.Integral) and int(value) >= least):
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
     return int(value)
 
 

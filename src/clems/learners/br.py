@@ -20,7 +20,7 @@ class BR(ChainClassifier):
     estimator : estimator, default=None
         Any scikit-learn classifier; None is a forest, :func:`clems.forest.default_classifier`.
     n_jobs : int, default=None
-        How many labels are trained, and blocks of rows predicted, at a time.
+        How many labels are trained at a time; in prediction, how many trees of the default forest work at a time.
     random_state : int, RandomState or None, default=None
         Seed of the classifiers where they have none.
     verbose : int, default=0

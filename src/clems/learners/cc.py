@@ -25,7 +25,7 @@ class CC(ChainClassifier):
     estimator : estimator, default=None
         Any scikit-learn classifier; None is a forest, :func:`clems.forest.default_classifier`.
     n_jobs : int, default=None
-        How many labels are trained, and blocks of rows predicted, at a time.
+        How many labels are trained at a time; in prediction, how many trees of the default forest work at a time.
     random_state : int, RandomState or None, default=None
         Seed of random orders, and of the classifiers where they have none.
     verbose : int, default=0
@@ -102,7 +102,8 @@ class CC(ChainClassifier):
     def _orders(self, n_chains: int) -> list[Any]:
         if self.order is None or isinstance(self.order, str):
             return [self.order if n_chains == 1 else self.order or "random"] * n_chains
-        table = list(self.order) if np.ndim(self.order) == 2 else [self.order]
+        rows = list(self.order) if np.iterable(self.order) else []
+        table = rows if rows and all(np.iterable(row) and not isinstance(row, str) for row in rows) else [self.order]
         if len(table) != n_chains:
             raise ValueError(
                 f"order lists {len(table)} orders for n_chains={n_chains}; give one for each, or 'random'."

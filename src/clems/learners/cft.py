@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import KFold
 
 from clems.chain import Bits, Chain, ChainClassifier, Problem, Weights, dense, follow
-from clems.classifier import BLOCK
 from clems.cost import Cost
-from clems.counts import Labels, row_blocks
+from clems.counts import Labels
 from clems.forest import default_classifier
 from clems.validation import check_count
 
@@ -21,8 +21,8 @@ class CFT(ChainClassifier):
     """Condensed filter tree: a chain whose classifiers are trained on what each label costs where the chain arrives.
 
     In each round, every training row stands at a prediction: in the first at the truth, then where the chain of the
-    round before leads it. The classifier of a label learns which of its two values is cheaper there, weighted by how
-    much cheaper, from the rows of all rounds so far.
+    round before would lead it. The classifier of a label learns which of its two values is cheaper there, weighted by
+    how much cheaper, from the rows of all rounds so far.
 
     Parameters
     ----------
@@ -31,6 +31,10 @@ class CFT(ChainClassifier):
         truths and predictions, see :func:`clems.get_cost`.
     n_rounds : int, default=8
         How many times the chain is trained.
+    n_folds : int or None, default=2
+        Between rounds a row is predicted by a chain that has not seen it, trained on all but one of so many parts of
+        the rows. None is the algorithm as published: one chain predicts what it was trained on, and the better it knows
+        that by heart, the less the rounds teach.
     order : None, "random" or array-like of shape (K,), default=None
         In which order labels are predicted, as names of `classes_`, numbers where they have no names; None is the order
         of the columns.
@@ -38,9 +42,9 @@ class CFT(ChainClassifier):
         Any scikit-learn classifier whose `fit` takes `sample_weight`; None is a forest,
         :func:`clems.forest.default_classifier`, with at least ten rows in a leaf, so that weights have an effect.
     n_jobs : int, default=None
-        How many labels are trained, and blocks of rows predicted, at a time.
+        How many labels are trained at a time; in prediction, how many trees of the default forest work at a time.
     random_state : int, RandomState or None, default=None
-        Seed of a random order, and of the classifiers where they have none.
+        Seed of a random order, of the parts, and of the classifiers where they have none.
     verbose : int, default=0
         1 prints a line per round.
 
@@ -79,6 +83,7 @@ class CFT(ChainClassifier):
         cost: str | Cost | Callable[[Any, Any], Any] = "f1",
         *,
         n_rounds: int = 8,
+        n_folds: int | None = 2,
         order: Any = None,
         estimator: Any = None,
         n_jobs: int | None = None,
@@ -87,6 +92,7 @@ class CFT(ChainClassifier):
     ) -> None:
         self.cost = cost
         self.n_rounds = n_rounds
+        self.n_folds = n_folds
         self.order = order
         self.estimator = estimator
         self.n_jobs = n_jobs
@@ -95,15 +101,25 @@ class CFT(ChainClassifier):
 
     def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
         n_rounds = check_count(self.n_rounds, "n_rounds")
+        n_folds = None if self.n_folds is None else check_count(self.n_folds, "n_folds", least=2)
         labels = dense(Y)
         order = self._chain_order(self.order, random_state)
-        rounds: list[Round] = []
-        at = labels
-        for _ in range(n_rounds):
+        mean = 1.0 if weight is None else float(weight.mean())
+
+        def train(rows: Any, rounds: list[Round]) -> Chain:
             prototypes = self._prototypes(len(order), weight, random_state)
+            return Chain(
+                order, self._fit_each(prototypes, X[rows], pooled([part.of_rows(rows) for part in rounds], mean))
+            )
+
+        rounds = [Round.of(labels, labels, self.cost_, weight, order)]
+        folds = held_out(len(labels), n_folds, random_state) if n_rounds > 1 else []
+        for _ in range(n_rounds - 1):
+            at = np.empty_like(labels)
+            for seen, held in folds:
+                at[held] = follow(train(seen, rounds), X[held])[0]
             rounds.append(Round.of(at, labels, self.cost_, weight, order))
-            self.chain_ = Chain(order, self._fit_each(prototypes, X, pooled(rounds)))
-            at = np.concatenate([self._predict(X[block]) for block in row_blocks(len(labels), 1, BLOCK)])
+        self.chain_ = train(slice(None), rounds)
 
     def _predict(self, X: Any) -> Bits:
         return follow(self.chain_, X)[0]
@@ -111,6 +127,13 @@ class CFT(ChainClassifier):
     def _default(self) -> Any:
         # In a leaf that holds one row, or rows that agree, a weight changes nothing.
         return default_classifier(self.n_features_in_, min_samples_leaf=10)
+
+
+def held_out(n: int, n_folds: int | None, random_state: np.random.RandomState) -> list[tuple[Any, Any]]:
+    """Pairs of rows to train on and rows to predict; without folds, all of both."""
+    if n_folds is None or n == 1:
+        return [(slice(None), slice(None))]
+    return list(KFold(min(n_folds, n), shuffle=True, random_state=random_state).split(np.empty(n)))
 
 
 @dataclass(frozen=True)
@@ -144,13 +167,17 @@ class Round:
         rows = 1 if weight is None else weight[:, None]
         return cls(at[:, order], (at ^ (dearer < 0))[:, order], (rows * np.abs(dearer))[:, order])
 
+    def of_rows(self, rows: Any) -> Round:
+        """Return the same for some of the rows."""
+        return Round(self.at[rows], self.target[rows], self.weight[rows])
 
-def pooled(rounds: list[Round]) -> Iterator[Problem]:
+
+def pooled(rounds: list[Round], mean: float = 1.0) -> Iterator[Problem]:
     """Training data of one label after the other, the rows of all rounds together.
 
     Rows that are alike in features, earlier labels and target are one row with the sum of their weights, so the
-    features are copied only as far as the rounds differ. Weights are on average 1 over the rows before that; where all
-    are 1 there are none.
+    features are copied only as far as the rounds differ. Over the rows before that, weights have the given mean, that
+    of the sample weights; where all are 1 there are none.
     """
     n, K = rounds[0].at.shape
     at, target, weight = (np.concatenate([getattr(r, name) for r in rounds]) for name in ("at", "target", "weight"))
@@ -161,7 +188,7 @@ def pooled(rounds: list[Round]) -> Iterator[Problem]:
         if len(counted):
             _, first, place = np.unique(2 * alike[counted] + target[counted, j], return_index=True, return_inverse=True)
             chosen = counted[first]
-            summed = np.bincount(place, weight[counted, j]) / weight[:, j].mean()
+            summed = np.bincount(place, weight[counted, j]) * (mean / weight[:, j].mean())
             weights = None if np.allclose(summed, 1, rtol=1e-9, atol=0) else summed
             yield Problem(at[chosen, :j], target[chosen, j], weights, row[chosen])
         else:  # both values cost the same everywhere

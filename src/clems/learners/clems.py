@@ -146,7 +146,7 @@ class CLEMS(LabelEmbeddingClassifier):
             raise ValueError(f"roles must be one of {', '.join(map(repr, ROLES))}; got {self.roles!r}.")
         if self.dtype not in DTYPES:
             raise ValueError(f"dtype must be 'float32' or 'float64'; got {self.dtype!r}.")
-        self._fitted_transform = self._transform()
+        self._fitted_transform, self._fitted_dtype = self._transform(), np.dtype(self.dtype)
         size = check_components(self.n_components, Y.shape[1])
         start = perf_counter()
         self.candidates_ = candidates = choose_candidates(Y, self.candidates, self.cost_, random_state, weight)
@@ -180,7 +180,7 @@ class CLEMS(LabelEmbeddingClassifier):
 
     def _dissimilarity(self) -> Floats:
         """Transform the costs of all pairs of candidates, truth in rows."""
-        labels, dtype = self.candidates_.labels, np.dtype(self.dtype)
+        labels, dtype = self.candidates_.labels, self._fitted_dtype
         costs = self.cost_.pairwise(labels, labels, dtype=dtype)
         dissimilarity = np.asarray(self._fitted_transform(costs), dtype)
         if dissimilarity.shape != costs.shape or not (dissimilarity.min() >= 0 and dissimilarity.max() < np.inf):

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
-from clems.chain import Bits, ChainClassifier, Weights, by_draws, by_likelihood, dense, grow
+from clems.chain import Bits, ChainClassifier, Weights, by_draws, by_likelihood, dense, gives_probabilities, grow
 from clems.cost import Cost
 from clems.costs import get_cost
 from clems.counts import Floats, Labels
@@ -41,7 +42,7 @@ class PCC(ChainClassifier):
     estimator : estimator, default=None
         Any scikit-learn classifier with `predict_proba`; None is a forest, :func:`clems.forest.default_classifier`.
     n_jobs : int, default=None
-        How many labels are trained, and blocks of rows predicted, at a time.
+        How many labels are trained at a time; in prediction, how many trees of the default forest work at a time.
     random_state : int, RandomState or None, default=None
         Seed of the draws, of a random order, and of the classifiers where they have none. Draws are settled when the
         model is fitted: the prediction for a row depends on nothing but the row.
@@ -124,6 +125,7 @@ class PCC(ChainClassifier):
         other = get_cost(cost)
         return self._labels_by_blocks(lambda block: rule_for(other).decide(other, self._posterior(block)), X)
 
+    @available_if(gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
         """Predict how probable each label is, whatever the others are: the marginals of the distribution.
 
