@@ -3,11 +3,14 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.stats import kstest
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -18,13 +21,14 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from clems import BR, CC, CFT, COSTS, PCC, get_cost, weighted_hamming
-from clems.chain import Chain, beside, by_draws, by_likelihood, grow
-from clems.decoding import rule_for
+from clems.chain import Chain, beside, by_draws, by_likelihood, grow, probability, row_offsets
+from clems.decoding import Posterior, rule_for
 from clems.learners import pcc
 from clems.learners.cft import Round, pooled
 
 X, Y = make_multilabel_classification(160, n_features=6, n_classes=5, random_state=0)
 TRAIN, TEST = slice(0, 100), slice(100, 160)
+NAMES = np.array(list("abcde"))
 TREE = DecisionTreeClassifier(max_depth=4, random_state=0)
 FOREST = RandomForestClassifier(7, random_state=0)
 LINEAR = LogisticRegression()
@@ -123,27 +127,33 @@ def test_an_order_may_name_labels():
 
 
 @pytest.mark.parametrize("learner", [CC, PCC, CFT])
-@pytest.mark.parametrize("order", ["alphabetic", [0, 1, 2], [0, 1, 2, 3, 3], [0, 1, 2, 3, 9], 3, [[0, 1]], {"a": 1}])
+@pytest.mark.parametrize(
+    "order", ["alphabetic", [0, 1, 2], [0, 1, 2, 3, 3], [0, 1, 2, 3, 9], 3, [[0, 1]], {"a": 1}, {0, 1, 2, 3, 4}]
+)
 def test_bad_orders(learner, order):
-    with pytest.raises(ValueError, match=r"^order (must be None, 'random' or each of the 5 labels|lists)"):
+    with pytest.raises(ValueError, match=r"^(order must be None, 'random' or each of the 5 labels|n_chains=1 needs)"):
         learner(order=order, estimator=TREE).fit(X, Y)
 
 
 def test_bad_numbers():
     for settings_, message in [
         ({"n_chains": 0}, "n_chains must be a whole number of at least 1; got 0"),
-        ({"n_chains": 3, "order": range(5)}, "order lists 1 orders for n_chains=3"),
+        ({"n_chains": 3, "order": range(5)}, "n_chains=3 needs as many orders, or 'random'; order lists 1"),
     ]:
         with pytest.raises(ValueError, match=message):
             CC(estimator=TREE, **settings_).fit(X, Y)
     for name in ("n_samples", "beam_width"):
-        with pytest.raises(ValueError, match=f"{name} must be a whole number of at least 1; got 2.5"):
+        with pytest.raises(ValueError, match=rf"{name} must be a whole number of at least 1.*; got 2.5"):
             PCC(estimator=TREE, **{name: 2.5}).fit(X, Y)
     with pytest.raises(ValueError, match="n_rounds must be a whole number of at least 1; got True"):
         CFT(estimator=TREE, n_rounds=True).fit(X, Y)
 
 
 # PCC against enumeration
+
+
+def offsets(seed, n, K):
+    return np.random.default_rng(seed).integers(0, 2**32, (n, K))
 
 
 class Table:
@@ -196,7 +206,7 @@ def test_decisions_of_a_chain_are_the_best_of_all_vectors(case):
 def test_draws_are_whole_and_probable(case, n_samples, seed):
     chain, rows, every, joint = case
     K = len(chain.order)
-    posterior = grow(chain, rows, n_samples, by_draws(np.random.default_rng(seed).random(K)))
+    posterior = grow(chain, rows, n_samples, by_draws(offsets(seed, len(rows), K)))
     counts = posterior.share.data * n_samples
     np.testing.assert_allclose(counts, counts.round(), atol=1e-9)
     np.testing.assert_allclose(posterior.share.sum(axis=1), 1)
@@ -219,7 +229,7 @@ def test_draws_agree_with_enumeration_on_average():
     whole = grow(chain, rows, 1, by_likelihood(2**K))
     frequency, marginals, sampled = np.zeros((2, 2**K)), np.zeros((seeds, 2, K)), np.zeros((seeds, 2, K))
     for seed in range(seeds):
-        drawn = grow(chain, rows, n_samples, by_draws(np.random.default_rng(seed).random(K)))
+        drawn = grow(chain, rows, n_samples, by_draws(offsets(seed, len(rows), K)))
         place = drawn.labels @ (1 << np.arange(K))[::-1]
         np.add.at(frequency, (np.repeat([0, 1], np.diff(drawn.share.indptr)), place), drawn.share.data / seeds)
         marginals[seed], sampled[seed] = drawn.marginals, drawn.share @ drawn.labels.astype(float)
@@ -284,7 +294,12 @@ def test_a_wider_beam_finds_likelier_vectors(case):
         best = rule_for(COSTS["zero_one"]).decide(COSTS["zero_one"], posterior)
         found.append(joint[np.arange(len(rows)), best @ (1 << np.arange(len(chain.order)))[::-1]])
     np.testing.assert_allclose(found[-1], joint.max(axis=1))
-    assert (found[1] <= found[2] + 1e-12).all()
+    greedy, bits = np.ones(len(rows)), np.zeros((len(rows), 0))
+    for estimator in chain.estimators:
+        p = estimator.predict_proba(np.hstack([rows, bits]))[:, 1]
+        bits = np.column_stack([bits, p > 0.5])
+        greedy *= np.maximum(p, 1 - p)
+    np.testing.assert_allclose(found[0], greedy)
 
 
 @pytest.mark.parametrize("settings_", [{}, {"beam_width": 5}])
@@ -295,10 +310,23 @@ def test_a_row_is_predicted_alike_in_any_company(settings_, monkeypatch):
     assert np.array_equal(model.predict(X[TEST][order]), together[order])
     assert np.array_equal(np.vstack([model.predict(row[None]) for row in X[TEST]]), together)
     monkeypatch.setattr(pcc, "ENTRIES", 3000)
-    for jobs in (1, 3):
-        model.set_params(n_jobs=jobs)
-        assert np.array_equal(model.predict_proba(X[TEST]), marginals)
-        assert np.array_equal(model.predict(X[TEST]), together)
+    for features in (X[TEST], sparse.csr_array(X[TEST]), np.asfortranarray(X[TEST]), X[TEST].astype(np.int64)):
+        assert np.array_equal(model.predict_proba(features), marginals)
+        assert np.array_equal(model.predict(features), together)
+
+
+def test_offsets_are_uniform_and_those_of_different_rows_independent():
+    rng = np.random.default_rng(0)
+    features = np.unique(rng.integers(0, 2, (20_000, 16)).astype(float), axis=0)  # few values: the hard case
+    seeds = rng.integers(0, 2**63, 5).astype(np.uint64)
+    drawn = row_offsets(features, seeds) / 2**32
+    assert drawn.min() >= 0
+    assert drawn.max() < 1
+    for column in drawn.T:
+        assert kstest(column, "uniform").pvalue > 1e-4
+    assert np.abs(np.corrcoef(drawn.T) - np.eye(5)).max() < 0.04
+    assert abs(np.corrcoef(drawn[:-1, 0], drawn[1:, 0])[0, 1]) < 0.04
+    assert np.array_equal(row_offsets(sparse.csr_array(features), seeds), row_offsets(features, seeds))
 
 
 def test_seeds_decide_the_draws():
@@ -312,6 +340,56 @@ def test_what_always_or_never_occurred_has_probability_one_or_zero():
     for learner in (BR, CC, PCC):
         probabilities = learner(estimator=TREE, random_state=0).fit(X, labels).predict_proba(X)
         assert (probabilities[:, [0, 3]] == [1, 0]).all()
+
+
+class Given:
+    """A classifier that predicts what it is given."""
+
+    def __init__(self, value, classes=(0, 1)):
+        self.value, self.classes_ = value, classes
+
+    def predict_proba(self, X):
+        return np.asarray(self.value)
+
+
+def test_probabilities_of_estimators_are_checked():
+    rows = np.zeros((2, 1))
+    assert probability(Given([[0, 1 + 1e-12], [1, 0]]), rows).tolist() == [1, 0]
+    assert probability(Given([[0.2, 0.8], [1, 0]], (True, False)), rows).tolist() == [0.2, 1]
+    assert probability(Given([[1], [1]], (0.0,)), rows).tolist() == [0, 0]
+    for value, classes, message in [
+        ([[0.5, 1.1]] * 2, (0, 1), "Given predicted probabilities outside 0 to 1"),
+        ([[0.5, np.nan]] * 2, (0, 1), "Given predicted probabilities outside 0 to 1"),
+        ([0.5, 0.5], (0, 1), r"classes \[0, 1\] and gave an array of shape \(2,\)"),
+        ([[0.5, 0.5]] * 2, ("0", "1"), r"classes \['0', '1'\]"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            probability(Given(value, classes), rows)
+
+
+def test_a_failing_estimator_tells_the_label():
+    labels = Y.copy()
+    labels[:, 3] = 0
+    labels[0, 3] = 1
+    with pytest.raises(ValueError, match="class") as caught:
+        PCC(estimator=CalibratedClassifierCV(LinearSVC())).fit(X, pd.DataFrame(labels, columns=NAMES))
+    assert caught.value.__notes__ == ["It happened while training the label 'd', which 1 of 160 rows have."]
+
+
+def test_costs_are_checked_before_prediction():
+    model = PCC(estimator=TREE).fit(X, Y)
+    with pytest.raises(ValueError, match="has 2 false_negative prices for 5 labels"):
+        model.predict(X, cost=weighted_hamming([1, 2]))
+    with pytest.raises(ValueError, match="Unknown cost 'f3'"):
+        model.predict(X, cost="f3")
+
+
+def test_rank_of_labels_that_are_alike():
+    for K in (1, 3, 6, 7, 10):
+        for p, wanted in ((0.1, 0), (0.7, 1), (0.3, 0), (1.0, 1), (0.0, 0)):
+            marginals = np.full((2, K), p)
+            posterior = Posterior(np.zeros((2, K), np.uint8), sparse.csr_array(np.eye(2)), marginals, np.ones(2))
+            assert (rule_for(COSTS["rank"]).decide(COSTS["rank"], posterior) == wanted).all()
 
 
 def test_pcc_needs_probabilities():
@@ -390,16 +468,17 @@ def test_pooled_rows_are_those_of_all_rounds(n_rounds):
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 2, (40, 4)).astype(np.uint8)
     stands = [truth, *(truth ^ (rng.random((40, 4)) < 0.2) for _ in range(n_rounds - 1))]
-    rounds = [Round.of(at, truth, COSTS["rank"], None, np.arange(4)) for at in stands]
-    for j, problem in enumerate(pooled(rounds)):
+    sample_weight = rng.random(40)
+    rounds = [Round.of(at, truth, COSTS["rank"], sample_weight, np.array([2, 0, 3, 1])) for at in stands]
+    for j, problem in enumerate(pooled(rounds, NAMES[:4], sample_weight.mean())):
         wanted = {}
-        total = np.mean([r.weight[:, j] for r in rounds])
+        total = np.mean([r.weight[:, j] for r in rounds]) / sample_weight.mean()
         for r in rounds:
             for row in range(40):
                 if r.weight[row, j]:
                     key = (*X[row], *r.at[row, :j], r.target[row, j])
                     wanted[key] = wanted.get(key, 0) + r.weight[row, j] / total
-        features = beside(X[:40][problem.rows], problem.labels)
+        features = beside(X[:40][slice(None) if problem.rows is None else problem.rows], problem.labels)
         found = {(*x, y): w for x, y, w in zip(features, problem.target, problem.weight, strict=True)}
         assert found.keys() == wanted.keys()
         np.testing.assert_allclose([found[key] for key in wanted], [*wanted.values()], rtol=1e-5)
@@ -411,7 +490,7 @@ def test_rounds_train_on_where_the_chain_arrives():
     once, *_ = noted(CFT, cost="f1", n_rounds=1)
     truth, arrived = (labels.astype(np.uint8) for labels in (Y[TRAIN], once.predict(X[TRAIN])))
     rounds = [Round.of(at, truth, COSTS["f1"], None, np.arange(5)) for at in (truth, arrived)]
-    for (features, target, weight), wanted in zip(notes[5:10], pooled(rounds), strict=True):
+    for (features, target, weight), wanted in zip(notes[5:10], pooled(rounds, NAMES, 1.0), strict=True):
         assert np.array_equal(features, beside(X[TRAIN][wanted.rows], wanted.labels))
         assert np.array_equal(target, wanted.target)
         np.testing.assert_allclose(weight, wanted.weight)
@@ -456,10 +535,10 @@ def test_cft_needs_sample_weight_before_it_starts():
             fits.append(1)
             return super().fit(X, y)
 
-    with pytest.raises(ValueError, match=r"CFT trains with weights, but Spy.fit does not take sample_weight"):
+    with pytest.raises(ValueError, match=r"CFT trains with weights, but Spy.fit has no parameter sample_weight"):
         CFT(estimator=Spy()).fit(X, Y)
     assert not fits
-    with pytest.raises(ValueError, match=r"sample_weight was given, but Spy.fit does not take sample_weight"):
+    with pytest.raises(ValueError, match=r"sample_weight was given, but Spy.fit has no parameter sample_weight"):
         BR(Spy()).fit(X, Y, np.ones(160))
 
 

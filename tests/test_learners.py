@@ -303,7 +303,7 @@ def test_any_estimator_of_its_kind(learner, kind):
     if getattr(learner, "needs_probabilities", False) and kind in WITHOUT_PROBABILITIES:
         told = rf"{own} needs an estimator with predict_proba, which \w+ does not have"
     elif getattr(learner, "needs_weights", False) and kind in WITHOUT_WEIGHTS:
-        told = rf"{own} trains with weights, but \w+.fit does not take sample_weight"
+        told = rf"{own} trains with weights, but \w+.fit has no parameter sample_weight"
     if told:
         with pytest.raises(ValueError, match=told):
             model.fit(X[:40], Y[:40, :3])
@@ -313,7 +313,7 @@ def test_any_estimator_of_its_kind(learner, kind):
     if hasattr(learner, "predict_proba"):
         assert hasattr(model, "predict_proba") == (kind not in WITHOUT_PROBABILITIES)
     if kind in WITHOUT_WEIGHTS:
-        with pytest.raises(ValueError, match=r"sample_weight was given, but \w+.fit does not take"):
+        with pytest.raises(ValueError, match=r"sample_weight was given, but \w+.fit has no parameter"):
             model.fit(X[:40], Y[:40], np.ones(40))
 
 
@@ -652,7 +652,7 @@ BAD_DATA = [
 
 
 def no_count(name):
-    return [(value, f"{name} must be a whole number of at least 1; got") for value in (0, -1, 1.5, True, "many")]
+    return [(value, rf"{name} must be a whole number of at least 1.*; got") for value in (0, -1, 1.5, True, "many")]
 
 
 def no_order():
@@ -660,7 +660,7 @@ def no_order():
     tables = [[range(6)] * 2, [[0], [1, 2]]]
     return [
         *((value, "order must be None, 'random' or each of the 6 labels") for value in values),
-        *((value, "order must be None|order lists 2 orders") for value in tables),
+        *((value, "order must be None|order lists 2") for value in tables),
     ]
 
 

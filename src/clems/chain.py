@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -11,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.dummy import DummyClassifier
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from clems.classifier import MultiLabelClassifier, check_estimator, seeded
-from clems.counts import Floats, Labels
+from clems.counts import Floats
 from clems.decoding import Posterior
 from clems.forest import default_classifier
 
@@ -29,6 +32,8 @@ class Problem:
 
     Attributes
     ----------
+    name : object
+        Name of the label.
     labels : ndarray of shape (m, j)
         Labels that it sees beside the features.
     target : ndarray of shape (m,)
@@ -39,6 +44,7 @@ class Problem:
         Which rows of the features belong to these; None for all.
     """
 
+    name: Any
     labels: Bits
     target: Bits
     weight: Weights = None
@@ -61,6 +67,14 @@ class Chain:
     estimators: list[Any]
 
 
+def gives_probabilities(model: Any) -> bool:
+    """Whether a model has `predict_proba`: the learner can, and its estimator has it or had it when it was fitted."""
+    if not model.has_probabilities:
+        return False
+    fitted = getattr(model, "_fitted_with_probabilities", None)
+    return model.estimator is None or hasattr(model.estimator, "predict_proba") if fitted is None else fitted
+
+
 class ChainClassifier(MultiLabelClassifier):
     """A multi-label classifier made of one binary classifier per label, each of which may see the labels before it.
 
@@ -68,13 +82,39 @@ class ChainClassifier(MultiLabelClassifier):
 
     Attributes
     ----------
+    has_probabilities : bool
+        Whether the learner has `predict_proba`, if its estimator does.
     needs_probabilities, needs_weights : bool
         Whether the estimator must have `predict_proba`, and whether its `fit` must take `sample_weight`.
     """
 
     predictor = "classifier"
+    has_probabilities = True
     needs_probabilities = False
     needs_weights = False
+
+    @available_if(gives_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """Predict how probable each label is.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            BR: of each label alone. CC: of each label given the predicted labels before it, the mean over chains. PCC:
+            of each label whatever the others are, the marginals of the distribution of label vectors.
+        """
+        return np.concatenate([*self._by_blocks(self._probabilities, X)])
+
+    def _probabilities(self, X: Any) -> Floats:
+        raise NotImplementedError
+
+    def _predict(self, X: Any) -> Bits:
+        return (self._probabilities(X) > 0.5).astype(np.uint8)
 
     def _default(self) -> Any:
         """Classifier for when no estimator is given."""
@@ -93,10 +133,10 @@ class ChainClassifier(MultiLabelClassifier):
             )
         if (self.needs_weights or weight is not None) and not has_fit_parameter(estimator, "sample_weight"):
             reason = f"{own} trains with weights" if self.needs_weights else "sample_weight was given"
-            raise ValueError(f"{reason}, but {name}.fit does not take sample_weight.")
+            raise ValueError(f"{reason}, but {name}.fit has no parameter sample_weight.")
         return [seeded(estimator, random_state) for _ in range(count)]
 
-    def _fit_each(self, prototypes: list[Any], X: Any, problems: Iterable[Problem]) -> list[Any]:
+    def _fit_each(self, prototypes: list[Any], X: Any, problems: Iterable[Problem], stage: str = "") -> list[Any]:
         """Fit a classifier to each problem, `n_jobs` at a time."""
         start = perf_counter()
         fitted = Parallel(n_jobs=self.n_jobs)(
@@ -108,15 +148,15 @@ class ChainClassifier(MultiLabelClassifier):
                     forest.set_params(n_jobs=self.n_jobs)
         constant = sum(isinstance(estimator, DummyClassifier) for estimator in fitted)
         told = f", {constant} of them constant" if constant else ""
-        self._say(f"{len(prototypes)} classifiers{told} in {perf_counter() - start:.1f} s")
+        self._say(f"{stage}{len(prototypes)} classifiers{told} in {perf_counter() - start:.1f} s")
         return list(fitted)
 
     def _fit_chain(self, prototypes: list[Any], X: Any, Y: Bits, weight: Weights, order: NDArray[np.intp]) -> Chain:
         """Fit a chain to the true labels."""
         Y = Y[:, order]
-        return Chain(
-            order, self._fit_each(prototypes, X, (Problem(Y[:, :j], Y[:, j], weight) for j in range(len(order))))
-        )
+        names = self.classes_[order]
+        problems = (Problem(name, Y[:, :j], Y[:, j], weight) for j, name in enumerate(names))
+        return Chain(order, self._fit_each(prototypes, X, problems))
 
     def _chain_order(self, order: Any, random_state: np.random.RandomState) -> NDArray[np.intp]:
         """Columns in the order that is meant: as they come, at random, or as their names are listed."""
@@ -126,25 +166,16 @@ class ChainClassifier(MultiLabelClassifier):
         if isinstance(order, str) and order == "random":
             return random_state.permutation(K)
         place = {name: column for column, name in enumerate(self.classes_.tolist())}
-        try:
-            columns = [] if isinstance(order, str) else [place[name] for name in order]
-        except (KeyError, TypeError):
-            columns = []
+        columns = []
+        if hasattr(order, "__getitem__") and not isinstance(order, (str, bytes, dict)):  # a sequence, not a set
+            with suppress(KeyError, TypeError):
+                columns = [place[name] for name in order]
         if sorted(columns) != list(range(K)):
             names = ", ".join(map(repr, self.classes_.tolist()[:5])) + (", …" if K > 5 else "")
-            raise ValueError(f"order must be None, 'random' or each of the {K} labels ({names}) once; got {order!r}.")
+            raise ValueError(
+                f"order must be None, 'random' or each of the {K} labels ({names}) once; got {reprlib.repr(order)}."
+            )
         return np.array(columns)
-
-
-def gives_probabilities(model: Any) -> bool:
-    """Whether a model has `predict_proba`: its estimator has it, or had it when it was fitted."""
-    fitted = getattr(model, "_fitted_with_probabilities", None)
-    return model.estimator is None or hasattr(model.estimator, "predict_proba") if fitted is None else fitted
-
-
-def dense(Y: Labels) -> Bits:
-    """Labels as an array, whose columns chains take one by one."""
-    return np.asarray(Y.toarray() if sparse.issparse(Y) else Y)
 
 
 def fit_bit(estimator: Any, X: Any, problem: Problem) -> Any:
@@ -153,22 +184,32 @@ def fit_bit(estimator: Any, X: Any, problem: Problem) -> Any:
     if (y == y[0]).all():
         return DummyClassifier(strategy="prior").fit([[0]], y[:1])
     features = beside(X if problem.rows is None else X[problem.rows], problem.labels)
-    return (
-        estimator.fit(features, y)
-        if problem.weight is None
-        else estimator.fit(features, y, sample_weight=problem.weight)
-    )
+    weights = {} if problem.weight is None else {"sample_weight": problem.weight}
+    try:
+        return estimator.fit(features, y, **weights)
+    except Exception as error:
+        error.add_note(f"It happened while training the label {problem.name!r}, which {y.sum()} of {len(y)} rows have.")
+        raise
 
 
 def probability(estimator: Any, X: Any) -> Floats:
     """Probability that the label is there, for each row; of a classifier that knows none, its zeros and ones."""
+    name = type(estimator).__name__
     if hasattr(estimator, "predict_proba"):
-        of_classes, classes = np.asarray(estimator.predict_proba(X)), list(estimator.classes_)
+        classes = list(getattr(estimator, "classes_", (0, 1)))
+        of_classes = np.asarray(estimator.predict_proba(X))
+        if not {*classes} <= {0, 1} or of_classes.shape != (X.shape[0], len(classes)):
+            raise ValueError(
+                f"The estimator {name} must give a column of probabilities for each of the classes 0 and 1 that it was "
+                f"trained on; it has the classes {classes} and gave an array of shape {of_classes.shape}."
+            )
         values = of_classes[:, classes.index(1)] if 1 in classes else np.zeros(X.shape[0])
-    else:
-        values = np.asarray(estimator.predict(X), np.float64)
-    if not (values.min(initial=0) >= 0 and values.max(initial=0) <= 1 + 1e-9):
-        raise ValueError(f"The estimator {type(estimator).__name__} predicted probabilities outside 0 to 1.")
+        if not (values.min(initial=0) >= 0 and values.max(initial=0) <= 1 + 1e-9):
+            raise ValueError(f"The estimator {name} predicted probabilities outside 0 to 1.")
+        return np.minimum(values, 1)
+    values = np.asarray(estimator.predict(X), np.float64)
+    if not np.isin(values, (0, 1)).all():
+        raise ValueError(f"The estimator {name} was trained on zeros and ones but predicted other values.")
     return values
 
 
@@ -242,26 +283,63 @@ def grow(chain: Chain, X: Any, mass: float, branch: Branch) -> Posterior:
     return Posterior(bits[:, columns], share, marginals[:, columns], log_likelihood)
 
 
-def by_draws(offsets: Floats) -> Branch:
+def by_draws(offsets: NDArray[np.int64]) -> Branch:
     """Draw vectors label by label (ancestral sampling); the mass of a prefix is how many of the draws begin with it.
 
-    Of a row's draws, as many get label j as the probabilities of their prefixes add up to, rounded by the j-th offset,
-    and the prefixes get them in turn (systematic sampling). For offsets uniform in 0 to 1 the expected number of draws
-    of a vector is its probability times the number of draws, as if they were independent, with less variance. Every row
-    is given the same offsets: its draws depend on nothing but its features.
+    Of a row's draws, as many get label j as the probabilities of their prefixes add up to, rounded by the row's j-th
+    offset, and the prefixes get them in turn (systematic sampling). For uniform offsets the expected number of draws of
+    a vector is its probability times the number of draws, as if they were independent, with less variance.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n, K)
+        Whole numbers from 0 to 2^32 − 1, see :func:`row_offsets`.
     """
-    unit = 1 << 32  # sums of whole numbers depend neither on their order nor on the rows before
 
     def branch(j: int, row: NDArray[np.intp], masses: Floats, p: Floats) -> Floats:
-        wanted = np.rint(masses * p * unit).astype(np.int64)
+        # Sums of whole numbers depend neither on their order nor on the rows before.
+        wanted = np.rint(masses * p * UNIT).astype(np.int64)
         first = np.flatnonzero(np.diff(row, prepend=-1))
         before = wanted.cumsum() - wanted
-        before -= np.repeat(before[first], np.diff(first, append=len(row)))
-        before += int(offsets[j] * unit)
-        ones = (before + wanted) // unit - before // unit
+        before += np.repeat(offsets[row[first], j] - before[first], np.diff(first, append=len(row)))
+        ones = (before + wanted) // UNIT - before // UNIT
         return np.column_stack([masses - ones, ones])
 
     return branch
+
+
+UNIT = 1 << 32
+
+
+def row_offsets(X: Any, seeds: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Random numbers for each row and seed that depend on nothing but the row's features and the seed.
+
+    Parameters
+    ----------
+    X : array or CSR array of shape (n, d)
+        Features; zeros that are stored count like those that are not.
+    seeds : ndarray of shape (K,)
+
+    Returns
+    -------
+    ndarray of shape (n, K)
+        Whole numbers from 0 to 2^32 − 1.
+    """
+    factors = _mixed(np.arange(1, X.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
+    if sparse.issparse(X):
+        bits = (X.data + 0.0).astype(np.float64).view(np.uint64) * factors[X.indices]
+        total = np.concatenate([np.zeros(1, np.uint64), bits.cumsum(dtype=np.uint64)])
+        keys = total[X.indptr[1:]] - total[X.indptr[:-1]]
+    else:
+        keys = ((X + 0.0).astype(np.float64).view(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
+    return (_mixed(_mixed(keys)[:, None] ^ seeds) >> np.uint64(32)).astype(np.int64)
+
+
+def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread each of some whole numbers over all 64 bits (the finaliser of splitmix64)."""
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))
 
 
 def by_likelihood(width: int) -> Branch:

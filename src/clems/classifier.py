@@ -79,8 +79,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         """
         with all_or_nothing(self):
             X, labels, weight = check_training(self, X, y, sample_weight)
-            self.cost_ = get_cost(self.cost if self.cost_sensitive else BLIND)
-            self.cost_.pairwise(labels[:2], labels[:2])  # a cost that cannot be computed is told before the work
+            self.cost_ = self._checked_cost(self.cost if self.cost_sensitive else BLIND)
             self._fit(X, labels, weight, check_random_state(self.random_state))
         return self
 
@@ -113,6 +112,13 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         criterion = get_criterion(self.cost_)
         return criterion.sign * criterion(labels, predicted, sample_weight)
 
+    def _checked_cost(self, cost: Any) -> Cost:
+        """Return the cost that is meant; one that cannot be computed for these labels is told before the work."""
+        meant = get_cost(cost)
+        none_and_all = np.repeat([[0], [1]], len(self.classes_), axis=1)
+        meant.pairwise(none_and_all, none_and_all)
+        return meant
+
     def _labels_by_blocks(self, predict: Callable[[Any], NDArray[np.uint8]], X: Any) -> Any:
         """Predictions of all rows in the form of the labels of training."""
         check_is_fitted(self)
@@ -141,9 +147,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
 
 def check_estimator(estimator: Any, kind: str) -> None:
     """Refuse what is no estimator, or an estimator of another kind than the learner is built on."""
-    is_fit = hasattr(estimator, "fit") and hasattr(estimator, "predict") and not isinstance(estimator, type)
-    if not is_fit or get_tags(estimator).estimator_type not in (kind, None):
-        raise ValueError(f"estimator must be a {kind} with fit and predict; got {estimator!r}.")
+    needed = all(hasattr(estimator, name) for name in ("fit", "predict", "get_params", "__sklearn_tags__"))
+    if not needed or isinstance(estimator, type) or get_tags(estimator).estimator_type not in (kind, None):
+        raise ValueError(
+            f"estimator must be a {kind} as scikit-learn has them, with fit and predict; got {estimator!r}."
+        )
 
 
 def seeded(estimator: Any, random_state: np.random.RandomState) -> Any:

@@ -35,7 +35,7 @@ class Cost(ABC):
     affine_in_tp : bool
         Whether, for fixed numbers of true and of predicted labels, it is affine in the true positives.
     uniform : bool
-        Whether all wrong predictions of a truth cost the same.
+        Whether all wrong predictions cost the same, whatever the truth, and right ones nothing.
     threshold : callable or None
         Function from marginal probabilities of labels, shape (n, K), to thresholds that broadcast against them: the
         labels whose probability exceeds theirs are the prediction of least expected cost, whatever the distribution.
@@ -159,7 +159,7 @@ class CallableCost(Cost):
     pairs: bool = False
 
     def _rowwise(self, Y: Labels, P: Labels) -> NDArray[np.float64]:
-        truth, prediction = _dense(Y), _dense(P)
+        truth, prediction = counts.as_dense(Y), counts.as_dense(P)
         if not self.pairs:
             return self._call(truth, prediction, (len(truth),))
         # Diagonals of small blocks: a pair-wise function has no cheaper way to answer row by row.
@@ -170,12 +170,12 @@ class CallableCost(Cost):
         return np.concatenate([np.empty(0), *blocks])
 
     def _pairwise_with(self, P: Labels, dtype: DTypeLike) -> Callable[[Labels], Floats]:
-        prediction = _dense(P)
+        prediction = counts.as_dense(P)
         if not self.pairs:  # a function of all pairs, taken for one of rows, is found out before it fills the memory
             self._call(prediction[:2], prediction[:2], (len(prediction[:2]),))
 
         def costs_of(Y: Labels) -> Floats:
-            truth = _dense(Y)
+            truth = counts.as_dense(Y)
             shape = len(truth), len(prediction)
             if self.pairs:
                 return self._call(truth, prediction, shape).astype(dtype, copy=False)
@@ -217,7 +217,3 @@ def _lent(Y: NDArray[np.uint8]) -> NDArray[np.int64]:
     signed = Y.astype(np.int64)
     signed.flags.writeable = False
     return signed
-
-
-def _dense(Y: Labels) -> NDArray[np.uint8]:
-    return np.asarray(Y.toarray() if sparse.issparse(Y) else Y)

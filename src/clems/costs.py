@@ -23,8 +23,9 @@ def half(marginals: Floats) -> Floats:  # noqa: ARG001
 
 
 def their_mean(marginals: Floats) -> Floats:
-    """Threshold of the rank loss: the mean probability of the row's labels."""
-    return np.asarray(marginals.mean(axis=1, keepdims=True))
+    """Threshold of the rank loss: the mean probability of the row's labels, and ½ for one that equals it."""
+    mean = marginals.mean(axis=1, keepdims=True)
+    return np.where(np.isclose(marginals, mean, rtol=1e-12, atol=0), 0.5, mean)  # either way costs the same there
 
 
 def cost(

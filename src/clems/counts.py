@@ -104,6 +104,11 @@ def as_labels(Y: Any, name: str = "Y") -> Labels:
     return array.astype(np.uint8, copy=False)
 
 
+def as_dense(Y: Labels) -> NDArray[np.uint8]:
+    """Labels as an array."""
+    return np.asarray(Y.toarray() if sparse.issparse(Y) else Y)
+
+
 def _first_that_is_not_binary(values: NDArray[Any]) -> int | None:
     if values.dtype == np.bool_:
         return None

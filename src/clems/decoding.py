@@ -49,7 +49,8 @@ class Posterior:
     marginals : ndarray of shape (n, K)
         How probable each label is for each row.
     likelihood : ndarray of shape (share.nnz,)
-        Numbers by which the vectors of a row compare, one for each stored entry of `share`; by default the shares.
+        Numbers by which the vectors of a row compare, one for each stored entry of `share`; the shares themselves, or
+        what they estimate.
     """
 
     labels: Vectors
@@ -154,7 +155,8 @@ def least_expected(cost: Cost, posterior: Posterior) -> Vectors:
         candidates = np.concatenate([truths, prefixes])
         least = np.inf
         while True:
-            expected = share @ cost.pairwise(truths, candidates)
+            blocks = row_blocks(len(candidates), len(truths))
+            expected = np.concatenate([share @ cost.pairwise(truths, candidates[block]) for block in blocks])
             best = expected.argmin()
             if not expected[best] < least * (1 - 1e-12):  # a tie by another order of adding is no gain
                 break

@@ -65,5 +65,5 @@ def fit_regressor(regressor: Any, X: Any, Z: Floats, weight: NDArray[np.float64]
         return regressor.fit(X, target)
     inner = regressor.estimator if isinstance(regressor, MultiOutputRegressor) else regressor
     if not has_fit_parameter(inner, "sample_weight"):
-        raise ValueError(f"sample_weight was given, but {type(inner).__name__}.fit does not take it.")
+        raise ValueError(f"sample_weight was given, but {type(inner).__name__}.fit has no parameter sample_weight.")
     return regressor.fit(X, target, sample_weight=weight)

@@ -143,10 +143,12 @@ def _is_label_sets(Y: Any, lists: bool = False) -> bool:
     return any(isinstance(member, str) for member in members) or (ragged and not members <= {0, 1})
 
 
-def check_count(value: Any, name: str, least: int = 1) -> int:
+def check_count(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
     """Check a parameter that is a whole number, by default of at least 1."""
-    if isinstance(value, (bool, np.bool_)) or not (isinstance(value, numbers.Integral) and int(value) >= least):
-        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+    is_count = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
+    if not is_count or int(value) < least or (most is not None and int(value) > most):
+        limit = "" if most is None else f" and at most {most}"
+        raise ValueError(f"{name} must be a whole number of at least {least}{limit}; got {value!r}.")
     return int(value)
 
 

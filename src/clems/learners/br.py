@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.metaestimators import available_if
 
-from clems.chain import Bits, ChainClassifier, Problem, Weights, dense, gives_probabilities, probability
-from clems.counts import Floats, Labels
+from clems.chain import ChainClassifier, Problem, Weights, probability
+from clems.counts import Labels, as_dense
 
 
 class BR(ChainClassifier):
@@ -62,29 +61,13 @@ class BR(ChainClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @available_if(gives_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Floats:
-        """Predict how probable each label is.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, d)
-            Features.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-        """
-        return np.concatenate([*self._by_blocks(self._probabilities, X)])
-
     def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
-        labels = dense(Y)
+        labels = as_dense(Y)
         prototypes = self._prototypes(labels.shape[1], weight, random_state)
-        problems = (Problem(labels[:, :0], label, weight) for label in labels.T)
+        problems = (
+            Problem(name, labels[:, :0], label, weight) for name, label in zip(self.classes_, labels.T, strict=True)
+        )
         self.estimators_ = self._fit_each(prototypes, X, problems)
-
-    def _predict(self, X: Any) -> Bits:
-        return (self._probabilities(X) > 0.5).astype(np.uint8)
 
     def _probabilities(self, X: Any) -> NDArray[np.float64]:
         return np.column_stack([probability(estimator, X) for estimator in self.estimators_])

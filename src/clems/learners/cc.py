@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
-from clems.chain import Bits, ChainClassifier, Weights, dense, follow, gives_probabilities
-from clems.counts import Floats, Labels
+from clems.chain import ChainClassifier, Weights, follow
+from clems.counts import Floats, Labels, as_dense
 from clems.validation import check_count
 
 
@@ -75,24 +74,9 @@ class CC(ChainClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @available_if(gives_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Floats:
-        """Predict how probable each label is, given the labels that were predicted before it; the mean over chains.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, d)
-            Features.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-        """
-        return np.concatenate([*self._by_blocks(self._probabilities, X)])
-
     def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
         n_chains = check_count(self.n_chains, "n_chains")
-        labels = dense(Y)
+        labels = as_dense(Y)
         orders = [self._chain_order(order, random_state) for order in self._orders(n_chains)]
         self.chains_ = [
             self._fit_chain(self._prototypes(len(order), weight, random_state), X, labels, weight, order)
@@ -105,13 +89,8 @@ class CC(ChainClassifier):
         rows = list(self.order) if np.iterable(self.order) else []
         table = rows if rows and all(np.iterable(row) and not isinstance(row, str) for row in rows) else [self.order]
         if len(table) != n_chains:
-            raise ValueError(
-                f"order lists {len(table)} orders for n_chains={n_chains}; give one for each, or 'random'."
-            )
+            raise ValueError(f"n_chains={n_chains} needs as many orders, or 'random'; order lists {len(table)}.")
         return table
-
-    def _predict(self, X: Any) -> Bits:
-        return (self._probabilities(X) > 0.5).astype(np.uint8)
 
     def _probabilities(self, X: Any) -> Floats:
         return np.asarray(np.mean([follow(chain, X)[1] for chain in self.chains_], axis=0))

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
-from clems.chain import Bits, Chain, ChainClassifier, Problem, Weights, dense, follow
+from clems.chain import Bits, Chain, ChainClassifier, Problem, Weights, follow
 from clems.cost import Cost
-from clems.counts import Labels
+from clems.counts import Labels, as_dense
 from clems.forest import default_classifier
 from clems.validation import check_count
 
@@ -46,7 +46,7 @@ class CFT(ChainClassifier):
     random_state : int, RandomState or None, default=None
         Seed of a random order, of the parts, and of the classifiers where they have none.
     verbose : int, default=0
-        1 prints a line per round.
+        1 prints a line per round and part.
 
     Attributes
     ----------
@@ -76,6 +76,7 @@ class CFT(ChainClassifier):
     """
 
     cost_sensitive = True
+    has_probabilities = False
     needs_weights = True
 
     def __init__(
@@ -102,24 +103,25 @@ class CFT(ChainClassifier):
     def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
         n_rounds = check_count(self.n_rounds, "n_rounds")
         n_folds = None if self.n_folds is None else check_count(self.n_folds, "n_folds", least=2)
-        labels = dense(Y)
+        labels = as_dense(Y)
         order = self._chain_order(self.order, random_state)
         mean = 1.0 if weight is None else float(weight.mean())
 
-        def train(rows: Any, rounds: list[Round]) -> Chain:
+        def train(rows: Any, rounds: list[Round], stage: str) -> Chain:
             prototypes = self._prototypes(len(order), weight, random_state)
-            return Chain(
-                order, self._fit_each(prototypes, X[rows], pooled([part.of_rows(rows) for part in rounds], mean))
-            )
+            problems = pooled([part.of_rows(rows) for part in rounds], self.classes_[order], mean)
+            stage = f"round {len(rounds)} of {n_rounds}{stage}: "
+            return Chain(order, self._fit_each(prototypes, X[rows], problems, stage))
 
         rounds = [Round.of(labels, labels, self.cost_, weight, order)]
         folds = held_out(len(labels), n_folds, random_state) if n_rounds > 1 else []
         for _ in range(n_rounds - 1):
             at = np.empty_like(labels)
-            for seen, held in folds:
-                at[held] = follow(train(seen, rounds), X[held])[0]
+            for fold, (seen, held) in enumerate(folds, 1):
+                chain = train(seen, rounds, f", part {fold} of {len(folds)}")
+                at[held] = follow(chain, X[held])[0]
             rounds.append(Round.of(at, labels, self.cost_, weight, order))
-        self.chain_ = train(slice(None), rounds)
+        self.chain_ = train(slice(None), rounds, "")
 
     def _predict(self, X: Any) -> Bits:
         return follow(self.chain_, X)[0]
@@ -172,25 +174,30 @@ class Round:
         return Round(self.at[rows], self.target[rows], self.weight[rows])
 
 
-def pooled(rounds: list[Round], mean: float = 1.0) -> Iterator[Problem]:
+def pooled(rounds: list[Round], names: NDArray[Any], mean: float) -> Iterator[Problem]:
     """Training data of one label after the other, the rows of all rounds together.
 
     Rows that are alike in features, earlier labels and target are one row with the sum of their weights, so the
     features are copied only as far as the rounds differ. Over the rows before that, weights have the given mean, that
     of the sample weights; where all are 1 there are none.
     """
-    n, K = rounds[0].at.shape
+    n = len(rounds[0].at)
     at, target, weight = (np.concatenate([getattr(r, name) for r in rounds]) for name in ("at", "target", "weight"))
     row = np.tile(np.arange(n), len(rounds))
     alike = row  # which rows are alike in features and earlier labels
-    for j in range(K):
+    for j, name in enumerate(names):
         counted = np.flatnonzero(weight[:, j])
         if len(counted):
             _, first, place = np.unique(2 * alike[counted] + target[counted, j], return_index=True, return_inverse=True)
             chosen = counted[first]
             summed = np.bincount(place, weight[counted, j]) * (mean / weight[:, j].mean())
-            weights = None if np.allclose(summed, 1, rtol=1e-9, atol=0) else summed
-            yield Problem(at[chosen, :j], target[chosen, j], weights, row[chosen])
+            yield Problem(
+                name,
+                at[chosen, :j],
+                target[chosen, j],
+                None if np.allclose(summed, 1, rtol=1e-9, atol=0) else summed,
+                None if np.array_equal(row[chosen], np.arange(n)) else row[chosen],
+            )
         else:  # both values cost the same everywhere
-            yield Problem(at[:1, :j], np.full(1, at[:n, j].mean() > 0.5, np.uint8))
+            yield Problem(name, at[:1, :j], np.full(1, at[:n, j].mean() > 0.5, np.uint8))
         alike = np.unique(2 * alike + at[:, j], return_inverse=True)[1]

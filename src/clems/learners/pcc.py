@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
-from clems.chain import Bits, ChainClassifier, Weights, by_draws, by_likelihood, dense, gives_probabilities, grow
+from clems.chain import Bits, ChainClassifier, Weights, by_draws, by_likelihood, grow, row_offsets
 from clems.cost import Cost
-from clems.costs import get_cost
-from clems.counts import Floats, Labels
+from clems.counts import Floats, Labels, as_dense
 from clems.decoding import Posterior, rule_for
 from clems.validation import check_count
 
@@ -35,7 +34,8 @@ class PCC(ChainClassifier):
         How many label vectors to draw for each row.
     beam_width : int or None, default=None
         Instead of drawing, keep so many of the likeliest prefixes: a beam search, which suits ``cost="zero_one"``, the
-        search for the likeliest vector. With 2^K or more the distribution is complete and nothing is left to chance.
+        search for the likeliest vector; for other costs a narrow beam is a poor picture of the distribution. With 2^K
+        or more it is complete and nothing is left to chance.
     order : None, "random" or array-like of shape (K,), default=None
         In which order labels are predicted, as names of `classes_`, numbers where they have no names; None is the order
         of the columns.
@@ -122,39 +122,28 @@ class PCC(ChainClassifier):
         """
         if cost is None:
             return super().predict(X)
-        other = get_cost(cost)
+        check_is_fitted(self)
+        other = self._checked_cost(cost)
         return self._labels_by_blocks(lambda block: rule_for(other).decide(other, self._posterior(block)), X)
 
-    @available_if(gives_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Floats:
-        """Predict how probable each label is, whatever the others are: the marginals of the distribution.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, d)
-            Features.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-        """
-        return np.concatenate([*self._by_blocks(lambda block: self._posterior(block).marginals, X)])
-
     def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
-        self._n_samples = check_count(self.n_samples, "n_samples")
+        self._n_samples = check_count(self.n_samples, "n_samples", most=2**31 - 1)
         self._width = None if self.beam_width is None else check_count(self.beam_width, "beam_width")
-        labels = dense(Y)
+        labels = as_dense(Y)
         order = self._chain_order(self.order, random_state)
         prototypes = self._prototypes(len(order), weight, random_state)
-        self._offsets = random_state.random_sample(len(order))
+        self._seeds = random_state.randint(0, 2**64, len(order), dtype=np.uint64)
         self.chain_ = self._fit_chain(prototypes, X, labels, weight, order)
 
     def _predict(self, X: Any) -> Bits:
         return rule_for(self.cost_).decide(self.cost_, self._posterior(X))
 
+    def _probabilities(self, X: Any) -> Floats:
+        return self._posterior(X).marginals
+
     def _posterior(self, X: Any) -> Posterior:
         if self._width is None:
-            return grow(self.chain_, X, self._n_samples, by_draws(self._offsets))
+            return grow(self.chain_, X, self._n_samples, by_draws(row_offsets(X, self._seeds)))
         return grow(self.chain_, X, 1, by_likelihood(self._width))
 
     def _rows_at_a_time(self, X: Any) -> int:
