@@ -14,10 +14,8 @@ from rich.console import Console
 from rich.progress import track
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
-from benchmarks import table2
-from benchmarks.table2 import CRITERIA, printed, test_costs
+from benchmarks.table2 import CRITERIA, DATASETS, printed, test_costs
 
-DATASETS = table2.DATASETS["clems"]
 FORESTS = {
     "default": None,
     "random forest, √d features": RandomForestRegressor(max_features="sqrt", n_jobs=-1),

@@ -310,7 +310,7 @@ def test_any_estimator_of_its_kind(learner, kind):
         return
     for K in (3, 1):
         assert model.fit(X[:40], Y[:40, :K]).predict(X[TEST]).shape == (60, K)
-    if hasattr(learner, "predict_proba"):
+    if hasattr(learner(), "predict_proba"):
         assert hasattr(model, "predict_proba") == (kind not in WITHOUT_PROBABILITIES)
     if kind in WITHOUT_WEIGHTS:
         with pytest.raises(ValueError, match=r"sample_weight was given, but \w+.fit has no parameter"):
@@ -393,7 +393,9 @@ def test_a_prediction_depends_on_its_row_alone(learner, cost):
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("learner", [pytest.param(v, id=k) for k, v in LEARNERS.items() if hasattr(v, "predict_proba")])
+@pytest.mark.parametrize(
+    "learner", [pytest.param(v, id=k) for k, v in LEARNERS.items() if hasattr(v(), "predict_proba")]
+)
 def test_probabilities_agree_with_predictions(learner, form):
     model = fit(learner, Y=form(Y[TRAIN]), estimator="forest", cost="hamming", **having(learner, order="random"))
     probabilities = model.predict_proba(X[TEST])

@@ -154,7 +154,7 @@ class ChainClassifier(MultiLabelClassifier):
     def _fit_chain(self, prototypes: list[Any], X: Any, Y: Bits, weight: Weights, order: NDArray[np.intp]) -> Chain:
         """Fit a chain to the true labels."""
         Y = Y[:, order]
-        names = self.classes_[order]
+        names = self.classes_[order].tolist()
         problems = (Problem(name, Y[:, :j], Y[:, j], weight) for j, name in enumerate(names))
         return Chain(order, self._fit_each(prototypes, X, problems))
 
@@ -326,12 +326,13 @@ def row_offsets(X: Any, seeds: NDArray[np.uint64]) -> NDArray[np.int64]:
         Whole numbers from 0 to 2^32 − 1.
     """
     factors = _mixed(np.arange(1, X.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
+    values = (X.data if sparse.issparse(X) else X) + 0.0  # which makes −0 a plain 0
+    bits = _mixed(values.astype(np.float64).view(np.uint64))  # those of 0 are 0
     if sparse.issparse(X):
-        bits = (X.data + 0.0).astype(np.float64).view(np.uint64) * factors[X.indices]
-        total = np.concatenate([np.zeros(1, np.uint64), bits.cumsum(dtype=np.uint64)])
-        keys = total[X.indptr[1:]] - total[X.indptr[:-1]]
+        sums = np.concatenate([np.zeros(1, np.uint64), (bits * factors[X.indices]).cumsum(dtype=np.uint64)])
+        keys = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
     else:
-        keys = ((X + 0.0).astype(np.float64).view(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
+        keys = (bits * factors).sum(axis=1, dtype=np.uint64)
     return (_mixed(_mixed(keys)[:, None] ^ seeds) >> np.uint64(32)).astype(np.int64)
 
 

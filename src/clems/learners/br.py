@@ -65,7 +65,8 @@ class BR(ChainClassifier):
         labels = as_dense(Y)
         prototypes = self._prototypes(labels.shape[1], weight, random_state)
         problems = (
-            Problem(name, labels[:, :0], label, weight) for name, label in zip(self.classes_, labels.T, strict=True)
+            Problem(name, labels[:, :0], label, weight)
+            for name, label in zip(self.classes_.tolist(), labels.T, strict=True)
         )
         self.estimators_ = self._fit_each(prototypes, X, problems)
 

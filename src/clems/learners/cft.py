@@ -109,7 +109,7 @@ class CFT(ChainClassifier):
 
         def train(rows: Any, rounds: list[Round], stage: str) -> Chain:
             prototypes = self._prototypes(len(order), weight, random_state)
-            problems = pooled([part.of_rows(rows) for part in rounds], self.classes_[order], mean)
+            problems = pooled([part.of_rows(rows) for part in rounds], self.classes_[order].tolist(), mean)
             stage = f"round {len(rounds)} of {n_rounds}{stage}: "
             return Chain(order, self._fit_each(prototypes, X[rows], problems, stage))
 
@@ -174,7 +174,7 @@ class Round:
         return Round(self.at[rows], self.target[rows], self.weight[rows])
 
 
-def pooled(rounds: list[Round], names: NDArray[Any], mean: float) -> Iterator[Problem]:
+def pooled(rounds: list[Round], names: list[Any], mean: float) -> Iterator[Problem]:
     """Training data of one label after the other, the rows of all rounds together.
 
     Rows that are alike in features, earlier labels and target are one row with the sum of their weights, so the
