@@ -10,7 +10,7 @@ import pytest
 
 import clems
 from clems import costs
-from clems.datasets import DataError, read_arff, read_table
+from clems.datasets import DataError, digit_scenes, read_arff, read_table
 from clems.decoding import RULES, rule_for
 
 ROOT = Path(__file__).parents[1]
@@ -73,6 +73,14 @@ def test_the_tables_of_learners_and_rules_are_true():
         assert [name for name, costs in decided.items() if cost.name in costs] == [
             name for name, rule in RULES.items() if rule is rule_for(cost)
         ]
+
+
+def test_the_readme_shows_other_learners():
+    section = ROOT.joinpath("README.md").read_text().partition("## Other learners\n")[2]
+    code = section.partition("```python\n")[2].partition("```")[0]
+    X, Y = digit_scenes(60, random_state=0)
+    exec(code, names := {"X": X[:40], "Y": Y[:40, :3], "X_new": X[40:]})
+    assert names["model"].predict_proba(X[40:]).shape == (20, 3)
 
 
 def test_the_readme_reads_a_table(tmp_path, monkeypatch, capsys):
