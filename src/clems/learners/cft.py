@@ -118,8 +118,8 @@ class CFT(ChainClassifier):
         for _ in range(n_rounds - 1):
             at = np.empty_like(labels)
             for fold, (seen, held) in enumerate(folds, 1):
-                chain = train(seen, rounds, f", part {fold} of {len(folds)}")
-                at[held] = follow(chain, X[held])[0]
+                stage = f", part {fold} of {len(folds)}"
+                at[held] = follow(train(seen, rounds, stage), X[held])[0]  # only one chain in memory at a time
             rounds.append(Round.of(at, labels, self.cost_, weight, order))
         self.chain_ = train(slice(None), rounds, "")
 
