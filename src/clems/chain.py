@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import reprlib
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -110,8 +111,9 @@ class ChainClassifier(MultiLabelClassifier):
         """
         return np.concatenate([*self._by_blocks(self._probabilities, X)])
 
+    @abstractmethod
     def _probabilities(self, X: Any) -> Floats:
-        raise NotImplementedError
+        """How probable each label is, for a block of checked rows."""
 
     def _predict(self, X: Any) -> Bits:
         return (self._probabilities(X) > 0.5).astype(np.uint8)

@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold
 
 from clems.chain import Bits, Chain, ChainClassifier, Problem, Weights, follow
 from clems.cost import Cost
-from clems.counts import Labels, as_dense
+from clems.counts import Floats, Labels, as_dense
 from clems.forest import default_classifier
 from clems.validation import check_count
 
@@ -76,7 +76,7 @@ class CFT(ChainClassifier):
     """
 
     cost_sensitive = True
-    has_probabilities = False
+    has_probabilities = False  # what its classifiers estimate is weighted by costs
     needs_weights = True
 
     def __init__(
@@ -123,8 +123,8 @@ class CFT(ChainClassifier):
             rounds.append(Round.of(at, labels, self.cost_, weight, order))
         self.chain_ = train(slice(None), rounds, "")
 
-    def _predict(self, X: Any) -> Bits:
-        return follow(self.chain_, X)[0]
+    def _probabilities(self, X: Any) -> Floats:
+        return follow(self.chain_, X)[1]
 
     def _default(self) -> Any:
         # In a leaf that holds one row, or rows that agree, a weight changes nothing.
