@@ -1,13 +1,12 @@
 """BR and CC against scikit-learn, PCC's prediction and CFT's memory against CC's, as ratios of one run.
 
-Usage: python -m benchmarks.chains [--output FILE] [--runs 3]
+Usage: python -m benchmarks.chains [--output FILE] [--runs 9]
 """
 
 from __future__ import annotations
 
 import argparse
 import multiprocessing
-import resource
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -23,41 +22,49 @@ from clems.decoding import RULES, rule_for
 from clems.forest import default_classifier
 
 FORESTS = {
-    "random forest": RandomForestClassifier(50, random_state=0),
-    "extra trees": ExtraTreesClassifier(50, random_state=0),
+    "random forest": RandomForestClassifier(20, random_state=0),
+    "extra trees": ExtraTreesClassifier(20, random_state=0),
 }
 TEXT = """\
 # Chains
 
-Made by `make bench`: ratios of times, each the least of {runs} runs taken in turns, trained on one half of the data.
+Made by `make bench-chains`: ratios of times, each the median over runs taken in turns, trained on half of the data.
 
-Time of `fit` over that of scikit-learn's counterpart with the same forest of 50 trees: BR over MultiOutputClassifier,
-CC over ClassifierChain, one job and two. "Same" says that predictions for test rows are equal.
+Time of `fit`, {runs} runs, over that of scikit-learn's counterpart with the same forest of 20 trees: BR over
+MultiOutputClassifier, CC over ClassifierChain, one job and two. "Same" says that predictions for test rows are equal.
 
 | data | forest | jobs | BR | same | CC | same |
 |---|---|---|---|---|---|---|
 """
 PREDICTION = """
-Time of `predict` on a quarter of the data, default forest of 100 trees, PCC with 100 samples, over that of CC: for a
-cost of every rule, and for marginals alone. Prefixes: how many a row has on average for a label, each predicted once.
+Time of `predict` on a quarter of the data, {runs} runs, default forest of 100 trees, PCC with 100 samples,
+over that of CC: for a cost of every rule, and for marginals alone. Prefixes: how many a row has on average for a label,
+each predicted once.
 
 | data | {columns} | predict_proba | prefixes |
 |---|{rules}---|---|
 """
 MEMORY = """
-Growth of the peak memory while fitting on half of enron, default forest of 20 trees, each in a process of its own: CC
+Growth of the peak memory while fitting on half of enron, default forest of 50 trees, each in a process of its own: CC
 {cc:.0f} MB, CFT (F1, {rounds} rounds) {cft:.0f} MB, ratio {ratio:.2f}.
 """
 
 
-def least_times(runs: int, *calls) -> list[float]:
-    times = np.empty((runs, len(calls)))
+def times(runs: int, *calls) -> np.ndarray:
+    """Seconds of each call in each run; calls take turns, every other run in reverse, so that drift hits all alike."""
+    seconds = np.empty((runs, len(calls)))
     for run in range(runs):
-        for which, call in enumerate(calls):
+        for which in range(len(calls))[:: 1 if run % 2 else -1]:
             start = perf_counter()
-            call()
-            times[run, which] = perf_counter() - start
-    return times.min(axis=0).tolist()
+            calls[which]()
+            seconds[run, which] = perf_counter() - start
+    return seconds
+
+
+def ratios(runs: int, call, *others) -> list[float]:
+    """Time of each of the others over that of the first: the median over runs."""
+    seconds = times(runs, call, *others)
+    return np.median(seconds[:, 1:] / seconds[:, :1], axis=0).tolist()
 
 
 def fits(runs: int) -> str:
@@ -74,11 +81,9 @@ def fits(runs: int) -> str:
                 ]
                 cells = []
                 for ours, theirs in pairs[: 2 if jobs == 1 else 1]:
-                    mine, other = least_times(
-                        runs, *(partial(model.fit, X[train], Y[train]) for model in (ours, theirs))
-                    )
+                    [ratio] = ratios(runs, *(partial(model.fit, X[train], Y[train]) for model in (theirs, ours)))
                     same = np.array_equal(ours.predict(X[test]), theirs.predict(X[test]))
-                    cells += [f"{mine / other:.2f}", "yes" if same else "no"]
+                    cells += [f"{ratio:.2f}", "yes" if same else "no"]
                 rows += f"| {name} | {kind} | {jobs} | {' | '.join(cells + ['–', '–'] * (2 - len(cells) // 2))} |\n"
     return rows
 
@@ -86,18 +91,18 @@ def fits(runs: int) -> str:
 def predictions(runs: int) -> str:
     costs = {next(name for name in RULES if RULES[name] is rule_for(cost)): cost for cost in map(get_cost, COSTS)}
     text = PREDICTION.format(
-        columns=" | ".join(f"{cost.name} ({rule})" for rule, cost in costs.items()), rules="---|" * len(costs)
+        runs=runs,
+        columns=" | ".join(f"{cost.name} ({rule})" for rule, cost in costs.items()),
+        rules="---|" * len(costs),
     )
     for name in ("emotions", "yeast", "medical"):
         X, Y = load(name)
         train, test = split(len(Y), 0)
         chain, sampled = (learner(random_state=0).fit(X[train], Y[train]) for learner in (CC, PCC))
         calls = [partial(sampled.predict, X[test], cost) for cost in costs.values()]
-        base, *times = least_times(
-            runs, partial(chain.predict, X[test]), *calls, partial(sampled.predict_proba, X[test])
-        )
+        cells = ratios(runs, partial(chain.predict, X[test]), *calls, partial(sampled.predict_proba, X[test]))
         prefixes = prefixes_of(sampled, X[test])
-        text += f"| {name} | {' | '.join(f'{time / base:.1f}' for time in times)} | {prefixes:.1f} |\n"
+        text += f"| {name} | {' | '.join(f'{ratio:.1f}' for ratio in cells)} | {prefixes:.1f} |\n"
     return text
 
 
@@ -115,21 +120,28 @@ def prefixes_of(model: PCC, X) -> float:
     return float(np.mean(counts))
 
 
-def _growth(learner: str, queue) -> None:
-    X, Y = load("enron")
-    train, _ = split(len(Y), 0)
-    model = {"cc": CC, "cft": CFT}[learner](estimator=default_classifier(X.shape[1], n_estimators=20), random_state=0)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    model.fit(X[train], Y[train])
-    queue.put((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+def _growth(learner: str, X, Y, queue) -> None:
+    model = {"cc": CC, "cft": CFT}[learner](estimator=default_classifier(X.shape[1], n_estimators=50), random_state=0)
+    Path("/proc/self/clear_refs").write_text("5")  # Linux: the peak begins anew, whatever loading took
+    before = _peak()
+    model.fit(X, Y)
+    queue.put(_peak() - before)
+
+
+def _peak() -> float:
+    """Peak memory of this process in MB."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
 
 def memory() -> str:
+    X, Y = load("enron")
+    train, _ = split(len(Y), 0)
     context = multiprocessing.get_context("spawn")
     grown = {}
     for learner in ("cc", "cft"):
         queue = context.Queue()
-        process = context.Process(target=_growth, args=(learner, queue))
+        process = context.Process(target=_growth, args=(learner, X[train], Y[train], queue))
         process.start()
         grown[learner] = queue.get()
         process.join()
@@ -138,10 +150,10 @@ def memory() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--output", type=Path, help="write the tables here too")
     arguments = parser.parse_args()
-    text = TEXT.format(runs=arguments.runs) + fits(arguments.runs) + predictions(arguments.runs) + memory()
+    text = TEXT.format(runs=arguments.runs) + fits(arguments.runs) + predictions(3) + memory()
     print(text)
     if arguments.output:
         arguments.output.write_text(text)

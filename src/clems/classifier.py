@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from clems.cost import Cost
 from clems.costs import get_cost
 from clems.counts import Labels, row_blocks
-from clems.criteria import get_criterion
+from clems.criteria import Criterion, get_criterion
 from clems.validation import all_or_nothing, check_features, check_labels, check_training, multi_label_tags
 
 BLOCK = 4096  # rows predicted at a time
@@ -109,8 +109,12 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         predicted = self.predict(X)
         labels = check_labels(self, y)
         check_consistent_length(predicted, labels)
-        criterion = get_criterion(self.cost_)
+        criterion = self._criterion()
         return criterion.sign * criterion(labels, predicted, sample_weight)
+
+    def _criterion(self) -> Criterion:
+        """By what it is scored."""
+        return get_criterion(self.cost_)
 
     def _checked_cost(self, cost: Any) -> Cost:
         """Return the cost that is meant; one that cannot be computed for these labels is told before the work."""

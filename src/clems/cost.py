@@ -42,6 +42,8 @@ class Cost(ABC):
         None where no such function is known.
     as_score : bool
         Whether people report it as the score ``1 − cost``.
+    formula : callable or None
+        The cost as a function of counts; None where it depends on more than these.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Cost(ABC):
     uniform: bool = False
     threshold: Threshold | None = None
     as_score: bool = False
+    formula: Formula | None = None
 
     def rowwise(self, Y: Any, P: Any) -> NDArray[np.float64]:
         """Cost of each row of P, the truth being the same row of Y.
@@ -105,14 +108,14 @@ class Cost(ABC):
 class CountCost(Cost):
     """A cost that depends on nothing but the counts of true and false positives and negatives."""
 
-    formula: Formula
-
     def _rowwise(self, Y: Labels, P: Labels) -> NDArray[np.float64]:
+        assert self.formula is not None
         return np.asarray(self.formula(counts.rowwise(Y, P)), np.float64)
 
     def _pairwise_with(self, P: Labels, dtype: DTypeLike) -> Callable[[Labels], Floats]:
-        count = counts.pairwise_with(P, dtype)
-        return lambda Y: self.formula(count(Y))
+        count, formula = counts.pairwise_with(P, dtype), self.formula
+        assert formula is not None
+        return lambda Y: formula(count(Y))
 
 
 @dataclass(frozen=True, kw_only=True)

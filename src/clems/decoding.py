@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from clems.cost import Cost
-from clems.counts import Floats, row_blocks
+from clems.counts import Counts, Floats, row_blocks
 
 Vectors = NDArray[np.uint8]
 
@@ -57,6 +57,16 @@ class Posterior:
     share: Any
     marginals: Floats
     likelihood: Floats
+
+
+def marginals_of(share: Any, labels: Vectors) -> Floats:
+    """How probable each label is for each row, where distributions are shares of common vectors, shape (n, K)."""
+    if labels.mean() < SPARSE:
+        return np.asarray((share @ sparse.csr_array(labels, dtype=np.float64)).toarray())
+    return np.asarray(share @ labels.astype(np.float64))
+
+
+SPARSE = 0.1  # share of ones below which label vectors are multiplied as a sparse matrix
 
 
 @dataclass(frozen=True)
@@ -142,27 +152,155 @@ def least_expected(cost: Cost, posterior: Posterior) -> Vectors:
     Considered are the vectors of the row's distribution and the prefixes of its labels sorted by their marginals; the
     best of these is then changed by one label at a time, as long as that helps.
     """
-    n, K = posterior.marginals.shape
-    single, stairs = np.eye(K, dtype=np.uint8), np.tri(K + 1, K, -1, dtype=np.uint8)
-    decided = np.empty((n, K), np.uint8)
     starts = posterior.share.indptr
-    for row in range(n):
+    start = np.empty(posterior.marginals.shape, np.uint8)
+    least = np.empty(len(start))
+    for row in range(len(start)):
         own = slice(starts[row], starts[row + 1])
         share, truths = posterior.share.data[own], posterior.labels[posterior.share.indices[own]]
-        likeliest_first = np.argsort(-posterior.marginals[row], kind="stable")
-        prefixes = np.empty_like(stairs)
-        prefixes[:, likeliest_first] = stairs
-        candidates = np.concatenate([truths, prefixes])
-        least = np.inf
-        while True:
-            blocks = row_blocks(len(candidates), len(truths))
-            expected = np.concatenate([share @ cost.pairwise(truths, candidates[block]) for block in blocks])
-            best = expected.argmin()
-            if not expected[best] < least * (1 - 1e-12):  # a tie by another order of adding is no gain
-                break
-            least, decided[row] = expected[best], candidates[best]
-            candidates = decided[row] ^ single
+        expected = _expected(cost, share, truths, truths)
+        best = expected.argmin()
+        start[row], least[row] = truths[best], expected[best]
+    return improved(cost, posterior, start, least)
+
+
+def best_candidate(cost: Cost, posterior: Posterior) -> tuple[NDArray[np.intp], Floats]:
+    """Find the vector of least expected cost among all vectors that rows share, and that cost; both of shape (n,)."""
+    n, L = posterior.share.shape
+    best, least = np.zeros(n, np.intp), np.full(n, np.inf)
+    for block in row_blocks(L, max(n, L), 1 << 22):
+        expected = np.asarray(posterior.share @ cost.pairwise(posterior.labels, posterior.labels[block]))
+        own = expected.argmin(axis=1)
+        value = expected[np.arange(n), own]
+        better = value < least
+        best[better], least[better] = block.start + own[better], value[better]
+    return best, least
+
+
+def improved(cost: Cost, posterior: Posterior, start: Vectors, least: Floats) -> Vectors:
+    """Improve predictions of known expected cost by search.
+
+    Each is compared with the prefixes of the row's labels sorted by their marginals; the best of these is then changed
+    by one label at a time, as long as that helps.
+
+    Parameters
+    ----------
+    cost : Cost
+        Any cost.
+    posterior : Posterior
+        Distribution of label vectors of n rows.
+    start : ndarray of shape (n, K)
+        Predictions to begin with.
+    least : ndarray of shape (n,)
+        Their expected costs.
+    """
+    search = _search_by_pairs if cost.formula is None else _search_by_counts
+    decided = start.copy()
+    lengths = np.diff(posterior.share.indptr)
+    for rows in row_blocks(len(start), int(lengths.max(initial=1)) * start.shape[1], 1 << 19):
+        decided[rows] = search(cost, posterior, rows, decided[rows], least[rows].copy())
     return decided
+
+
+GAIN = 1 - 1e-12  # a tie by another order of adding is no gain
+RARE = 0.01  # labels less probable than this are not added by a search that counts
+
+
+def _search_by_pairs(cost: Cost, posterior: Posterior, rows: slice, decided: Vectors, least: Floats) -> Vectors:
+    """Search row by row, for costs of which nothing is known but the vectors they compare."""
+    K = decided.shape[1]
+    single, stairs = np.eye(K, dtype=np.uint8), np.tri(K + 1, K, -1, dtype=np.uint8)
+    starts = posterior.share.indptr
+    for place, row in enumerate(range(rows.start, rows.stop)):
+        own = slice(starts[row], starts[row + 1])
+        share, truths = posterior.share.data[own], posterior.labels[posterior.share.indices[own]]
+        tried = np.empty_like(stairs)
+        tried[:, np.argsort(-posterior.marginals[row], kind="stable")] = stairs
+        while True:
+            expected = _expected(cost, share, truths, tried)
+            best = expected.argmin()
+            if expected[best] < least[place] * GAIN:
+                least[place], decided[place] = expected[best], tried[best]
+            elif len(tried) == K:  # no change of a single label helps any more
+                break
+            tried = decided[place] ^ single
+    return decided
+
+
+def _expected(cost: Cost, share: Floats, truths: Vectors, predictions: Vectors) -> Floats:
+    """Return the expected cost of each prediction under one distribution."""
+    blocks = row_blocks(len(predictions), len(truths))
+    return np.concatenate([share @ cost.pairwise(truths, predictions[block]) for block in blocks])
+
+
+def _search_by_counts(cost: Cost, posterior: Posterior, rows: slice, decided: Vectors, least: Floats) -> Vectors:
+    """Search for all rows at once, for costs that depend on nothing but counts."""
+    assert cost.formula is not None
+    share, truths = _padded(posterior, rows)
+    marginals = posterior.marginals[rows]
+    n, K = decided.shape
+    size = truths.sum(axis=2, dtype=np.float64)[:, :, None]
+    order = np.argsort(-marginals, axis=1, kind="stable")
+    # Only labels that are not rare are added, and only those that are there are taken away.
+    width = max(1, int((marginals > RARE).sum(axis=1).max(initial=0)), int(decided.sum(axis=1).max(initial=0)))
+
+    def expected(tp: Floats, predicted: Floats, live: Any) -> Floats:
+        costs = cost.formula(Counts(tp, size[live], predicted, float(K)))  # type: ignore[misc]
+        return np.asarray(np.matmul(share[live][:, None, :], np.broadcast_to(costs, tp.shape))[:, 0, :])
+
+    everyone = np.arange(n)
+    sorted_truths = np.take_along_axis(truths, order[:, None, :width], axis=2)
+    tp = np.zeros((n, truths.shape[1], width + 1))
+    np.cumsum(sorted_truths, axis=2, dtype=np.float64, out=tp[:, :, 1:])
+    costs = expected(tp, np.arange(width + 1.0), everyone)
+    best = costs.argmin(axis=1)
+    better = costs[everyone, best] < least * GAIN
+    prefixes = np.zeros_like(decided)
+    np.put_along_axis(prefixes, order, (np.arange(K) < best[:, None]).astype(np.uint8), axis=1)
+    decided = np.where(better[:, None], prefixes, decided)
+    least = np.where(better, costs[everyone, best], least)
+
+    live = everyone
+    while len(live):
+        # First come the labels that are predicted, then the others, the likelier first.
+        changed = np.argsort(-(marginals[live] + decided[live]), axis=1, kind="stable")[:, : width + 1]
+        bits = np.take_along_axis(decided[live], changed, axis=1)
+        step = 1.0 - 2.0 * bits
+        hit = (truths[live] * decided[live][:, None, :]).sum(axis=2, dtype=np.float64)[:, :, None]
+        own = np.take_along_axis(truths[live], changed[:, None, :], axis=2)
+        predicted = (decided[live].sum(axis=1, dtype=np.float64)[:, None] + step)[:, None, :]
+        costs = expected(hit + own * step[:, None, :], predicted, live)
+        best = costs.argmin(axis=1)
+        value = costs[np.arange(len(live)), best]
+        better = value < least[live] * GAIN
+        live, label = live[better], changed[better, best[better]]
+        decided[live, label] ^= 1
+        least[live] = value[better]
+        width = max(width, int(decided.sum(axis=1).max(initial=0)))
+    return np.asarray(decided)
+
+
+def _padded(posterior: Posterior, rows: slice) -> tuple[Floats, Vectors]:
+    """Return shares (n, w) and vectors (n, w, K) of some rows; those with fewer have more, with shares of zero."""
+    starts = posterior.share.indptr[rows.start : rows.stop + 1]
+    lengths = np.diff(starts)
+    there = np.arange(lengths.max(initial=1)) < lengths[:, None]
+    share, index = np.zeros(there.shape), np.zeros(there.shape, np.intp)
+    share[there] = posterior.share.data[starts[0] : starts[-1]]
+    index[there] = posterior.share.indices[starts[0] : starts[-1]]
+    return share, posterior.labels[index]
+
+
+def expected_costs(cost: Cost, posterior: Posterior, predicted: Vectors) -> Floats:
+    """Return the expected cost of each row's prediction under its distribution, shape (n,)."""
+    lengths = np.diff(posterior.share.indptr)
+    result = np.empty(len(predicted))
+    for rows in row_blocks(len(predicted), int(lengths.max(initial=1)) * predicted.shape[1], 1 << 22):
+        part = posterior.share[rows]
+        owner = np.repeat(np.arange(part.shape[0]), lengths[rows])
+        costs = cost.rowwise(posterior.labels[part.indices], predicted[rows][owner])
+        result[rows] = np.bincount(owner, part.data * costs, part.shape[0])
+    return result
 
 
 # The first that applies is used, so the cheapest come first and the last one applies to all.
@@ -172,3 +310,88 @@ RULES = {
     "mode": Rule(most_likely, lambda cost: cost.uniform, exact=True),
     "expected": Rule(least_expected, lambda _: True, exact=False),
 }
+
+
+def over_candidates(cost: Cost, posterior: Posterior) -> Vectors:
+    """Predict the best of the vectors that rows share; for a cost without an exact rule, search from there."""
+    best, least = best_candidate(cost, posterior)
+    start = posterior.labels[best]
+    return start if rule_for(cost).exact else improved(cost, posterior, start, least)
+
+
+def by_rule(cost: Cost, posterior: Posterior) -> Vectors:
+    """Predict by the rule for the cost."""
+    return rule_for(cost).decide(cost, posterior)
+
+
+# Ways to decide by a distribution of common vectors, the simpler first; "nearest" needs points instead.
+DECODERS: dict[str, Any] = {"nearest": nearest, "expected": over_candidates, "exact": by_rule}
+
+
+class TopK(NamedTuple):
+    """The best label vectors of each row.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n, k, K)
+        The vectors, the prediction first.
+    probability : ndarray of shape (n, k)
+        How probable each is.
+    expected_cost : ndarray of shape (n, k)
+        What each is expected to cost.
+    """
+
+    labels: Vectors
+    probability: Floats
+    expected_cost: Floats
+
+
+def ranked(cost: Cost, posterior: Posterior, predicted: Vectors, k: int) -> TopK:
+    """Rank the vectors that rows share by expected cost, after the prediction; k of them in all."""
+    n, L = posterior.share.shape
+    K = predicted.shape[1]
+    labels = np.empty((n, k, K), np.uint8)
+    probability, costs = np.empty((n, k)), np.empty((n, k))
+    for rows in row_blocks(n, L):
+        share, own = posterior.share[rows], predicted[rows]
+        part = Posterior(posterior.labels, share, posterior.marginals[rows], share.data)
+        count = share.shape[0]
+        expected = np.asarray(share @ cost.pairwise(posterior.labels, posterior.labels))
+        same = np.array([(posterior.labels == vector).all(axis=1) for vector in own]).reshape(count, L)
+        dense = share.toarray()
+        labels[rows, 0], costs[rows, 0] = own, expected_costs(cost, part, own)
+        probability[rows, 0] = (dense * same).sum(axis=1)
+        order = np.argsort(np.where(same, np.inf, expected), axis=1, kind="stable")[:, : k - 1]
+        labels[rows, 1:] = posterior.labels[order]
+        costs[rows, 1:] = np.take_along_axis(expected, order, axis=1)
+        probability[rows, 1:] = np.take_along_axis(dense, order, axis=1)
+    return TopK(labels, probability, costs)
+
+
+def common_threshold(marginals: Floats, Y: Vectors, weight: NDArray[np.float64] | None) -> Floats:
+    """Threshold for all labels together under which micro F1 is greatest, shape (1,)."""
+    rows = np.ones(len(Y)) if weight is None else weight
+    return np.array([f1_threshold(marginals.ravel(), Y.ravel(), np.repeat(rows, Y.shape[1]))])
+
+
+def threshold_of_each_label(marginals: Floats, Y: Vectors, weight: NDArray[np.float64] | None) -> Floats:
+    """Threshold for each label under which its F1, and so macro F1, is greatest, shape (K,)."""
+    rows = np.ones(len(Y)) if weight is None else weight
+    return np.array([f1_threshold(p, y, rows) for p, y in zip(marginals.T, Y.T, strict=True)])
+
+
+def f1_threshold(p: Floats, y: Vectors, weight: Floats) -> float:
+    """Threshold of probabilities under which F1 is greatest: half of the F1 that it yields."""
+    threshold = 0.5
+    for _ in range(100):
+        chosen = p > threshold
+        true, both = weight @ y, weight @ (y * chosen)
+        better = both / max(true + weight @ chosen, np.finfo(np.float64).tiny)  # which is F1 / 2
+        if better == threshold:
+            break
+        threshold = better
+    return float(threshold)
+
+
+# Criteria of all rows together that are optimised by thresholds of marginals, which held-out rows determine.
+LABEL_BASED = {"micro_f1": common_threshold, "macro_f1": threshold_of_each_label}

@@ -1,11 +1,26 @@
-"""The forests that learners use when no estimator is given."""
+"""Forests: those that learners use when no estimator is given, and what the leaves of any forest know."""
 
 from __future__ import annotations
 
+from copy import deepcopy
+from dataclasses import dataclass
 from math import ceil, sqrt
 from typing import Any
 
-from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
+from sklearn.utils.parallel import Parallel, delayed
+
+from clems.counts import Floats
+
+FORESTS = (RandomForestRegressor, ExtraTreesRegressor, RandomForestClassifier, ExtraTreesClassifier)
+SINGLE_TREES = (DecisionTreeRegressor, DecisionTreeClassifier)
+WIDE = 32  # outputs from which on a tree is grown on so many random combinations of them
+
+Nodes = NDArray[np.intp]
 
 
 def default_forest(n_features: int, **settings: Any) -> ExtraTreesRegressor:
@@ -40,3 +55,250 @@ def default_classifier(n_features: int, **settings: Any) -> ExtraTreesClassifier
 
 def _shape(n_features: int) -> dict[str, Any]:
     return {"max_features": ceil(max(sqrt(n_features), n_features / 10)), "min_samples_split": 6}
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Fitted trees and how much each training row counted in each of them.
+
+    Attributes
+    ----------
+    trees : list
+        Trees of scikit-learn's.
+    bags : ndarray of shape (T, n)
+        Weight of each training row in each tree; 0 where the tree has not seen it.
+    """
+
+    trees: list[Any]
+    bags: NDArray[np.float32]
+
+    def leaves(self, X: Any, n_jobs: int | None = None) -> Nodes:
+        """Leaf of each row in each tree, shape (T, n)."""
+        return leaves_of(self.trees, X, n_jobs)
+
+
+def grow_trees(
+    X: Any,
+    targets: list[Floats],
+    groups: Nodes,
+    weight: NDArray[np.float64] | None,
+    random_state: np.random.RandomState,
+    *,
+    max_depth: int | None,
+    n_trees: int = 100,
+    n_jobs: int | None = None,
+) -> Trees:
+    """Grow extremely randomised trees, each on a bootstrap sample and on one of several targets in turn.
+
+    Of a target with more than `WIDE` columns a tree sees so many random combinations: the search for a split takes less
+    time, and what a leaf holds is read from its rows, not from the target it was grown on.
+
+    Parameters
+    ----------
+    X : array or CSR array of shape (n, d)
+        Features.
+    targets : list of ndarray of shape (L, M)
+        What the trees are grown on, the same for all rows of a group.
+    groups : ndarray of shape (n,)
+        The group of each row, from 0 to L − 1.
+    weight : ndarray of shape (n,) or None
+        Sample weights.
+    random_state : RandomState
+        Source of a seed for each tree; they do not depend on `n_jobs`.
+    max_depth : int or None
+        How deep the trees grow.
+    n_trees : int, default=100
+        How many of them.
+    n_jobs : int, default=None
+        How many are grown at a time.
+    """
+    n, d = X.shape
+    features = sparse.csc_array(X, dtype=np.float32) if sparse.issparse(X) else np.ascontiguousarray(X, np.float32)
+    settings = {
+        "max_features": ceil(max(sqrt(d), d / 10, min(d / 3, 64))),
+        "min_samples_split": 3,
+        "max_depth": max_depth,
+    }
+
+    def grow(seed: int, target: Floats) -> tuple[Any, NDArray[np.float32]]:
+        own = np.random.RandomState(seed)
+        bag = np.bincount(own.randint(0, n, n), minlength=n).astype(np.float64)
+        bag = bag if weight is None else bag * weight
+        if target.shape[1] > WIDE:
+            target = target @ own.standard_normal((target.shape[1], WIDE))
+        tree = ExtraTreeRegressor(**settings, random_state=own.randint(2**31 - 1))
+        tree.fit(features, target[groups], sample_weight=bag, check_input=False)
+        return tree, bag.astype(np.float32)
+
+    seeds = random_state.randint(2**31 - 1, size=n_trees).tolist()
+    grown = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(grow)(seed, targets[which % len(targets)]) for which, seed in enumerate(seeds)
+    )
+    trees, bags = zip(*grown, strict=True)
+    return Trees(list(trees), np.stack(bags))
+
+
+def has_trees(estimator: Any) -> bool:
+    """Whether an estimator is a tree of scikit-learn's or a mean of such trees."""
+    return isinstance(estimator, (*FORESTS, *SINGLE_TREES))
+
+
+def trees_of(forest: Any, n: int, weight: NDArray[np.float64] | None) -> Trees:
+    """Read the trees of a fitted forest, or a fitted tree, and the bags that they were trained on."""
+    if isinstance(forest, SINGLE_TREES):
+        trees, drawn = [forest], [np.arange(n)]
+    elif forest.bootstrap:
+        trees, drawn = forest.estimators_, forest.estimators_samples_
+    else:
+        trees, drawn = forest.estimators_, [np.arange(n)] * len(forest.estimators_)
+    bags = np.stack([np.bincount(rows, minlength=n) for rows in drawn]).astype(np.float32)
+    # Some versions of scikit-learn draw rows by their weights, others weigh the rows that they drew.
+    if weight is not None and not np.isclose(trees[0].tree_.weighted_n_node_samples[0], bags[0].sum()):
+        bags = bags * weight.astype(np.float32)
+    return Trees(list(trees), bags)
+
+
+def leaves_of(trees: list[Any], X: Any, n_jobs: int | None = None) -> Nodes:
+    """Leaf of each row in each tree, shape (T, n)."""
+    features = sparse.csr_array(X, dtype=np.float32) if sparse.issparse(X) else np.ascontiguousarray(X, np.float32)
+    return np.stack(
+        Parallel(n_jobs=n_jobs, prefer="threads")(delayed(tree.apply)(features, check_input=False) for tree in trees)
+    )
+
+
+def ancestors(tree: Any, depth: int | None) -> Nodes:
+    """For each node of a tree the node itself, or its ancestor at a depth if it lies deeper, shape (N,).
+
+    A tree whose nodes are replaced so is the tree that would have been grown to that depth with the same splits.
+
+    Parameters
+    ----------
+    tree : Tree
+        The attribute `tree_` of a tree of scikit-learn's.
+    depth : int or None
+        None is the full depth.
+    """
+    found = np.arange(tree.node_count)
+    if depth is None:
+        return found
+    left, right = tree.children_left, tree.children_right
+    level, below = np.zeros(1, np.intp), 0
+    while len(level := level[left[level] >= 0]):  # the nodes of a level that are split
+        below += 1
+        for children in (left[level], right[level]):
+            found[children] = children if below <= depth else found[level]
+        level = np.concatenate([left[level], right[level]])
+    return found
+
+
+def truncated(estimator: Any, depth: int) -> Any:
+    """Copy of a fitted forest or tree whose trees end at a depth, as if they had been grown no further.
+
+    Whatever has no trees is returned as it is.
+    """
+    if not has_trees(estimator):
+        return estimator
+    copy = deepcopy(estimator)
+    for tree in [copy] if isinstance(copy, SINGLE_TREES) else copy.estimators_:
+        beyond = ancestors(tree.tree_, depth) != np.arange(tree.tree_.node_count)
+        left, right = tree.tree_.children_left, tree.tree_.children_right  # views of what the tree itself reads
+        split = np.flatnonzero(left >= 0)
+        last = split[beyond[left[split]]]
+        left[last] = right[last] = -1
+    return copy
+
+
+@dataclass(frozen=True)
+class LeafShares:
+    """What trees say about rows: how the training rows in their leaves share out among groups.
+
+    Attributes
+    ----------
+    trees : list
+        The trees.
+    starts : ndarray of shape (T + 1,)
+        Where the nodes of each tree begin, all trees taken together.
+    place : ndarray of shape (R,)
+        Which row of `table` each node stands for.
+    table : CSR array of shape (R, L)
+        Share of each group in each node, divided by the number of trees.
+    """
+
+    trees: list[Any]
+    starts: Nodes
+    place: Nodes
+    table: Any
+
+    def __call__(self, X: Any, n_jobs: int | None = None) -> Any:
+        """Share of each group for each row, a CSR array of shape (n, L) whose rows sum to 1."""
+        return self.of_leaves(leaves_of(self.trees, X, n_jobs))
+
+    def of_leaves(self, leaves: Nodes, counted: NDArray[np.bool_] | None = None) -> Any:
+        """Shares for rows whose leaves are known, from all trees or from those that are counted, both (T, n)."""
+        T, n = leaves.shape
+        nodes = self.place[(leaves + self.starts[:-1, None]).T]
+        if counted is None:
+            indices, ends, scale = nodes.ravel(), np.arange(0, n * T + 1, T), np.ones(n)
+        else:
+            numbers = counted.sum(axis=0)
+            indices, ends = nodes[counted.T], np.concatenate([[0], numbers.cumsum()])
+            scale = T / np.maximum(numbers, 1)
+        members = sparse.csr_array(
+            (np.repeat(scale, np.diff(ends)), indices.astype(np.int32), ends.astype(np.int32)), (n, len(self.place))
+        )
+        return members @ self.table
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """The training rows in the leaves of trees, by group.
+
+    Attributes
+    ----------
+    trees : list
+        The trees.
+    starts : ndarray of shape (T + 1,)
+        Where the nodes of each tree begin, all trees taken together.
+    counts : CSR array of shape (R, L)
+        Weight of the rows of each group in each leaf.
+    """
+
+    trees: list[Any]
+    starts: Nodes
+    counts: Any
+
+    def at(self, depth: int | None) -> LeafShares:
+        """Shares by trees that end at a depth; None is the full depth."""
+        place = np.concatenate(
+            [ancestors(tree.tree_, depth) + start for tree, start in zip(self.trees, self.starts, strict=False)]
+        )
+        size = len(place)
+        merge = sparse.csc_array((np.ones(size), place.astype(np.int32), np.arange(size + 1)), (size, size))
+        table = merge.tocsr() @ self.counts
+        weight = table.sum(axis=1) * len(self.trees)
+        table.data /= np.repeat(weight, np.diff(table.indptr))
+        return LeafShares(self.trees, self.starts, place, table)
+
+
+def sort_leaves(trees: Trees, leaves: Nodes, groups: Nodes, n_groups: int) -> Leaves:
+    """Sort the training rows into the leaves of their trees.
+
+    Parameters
+    ----------
+    trees : Trees
+        Of n training rows.
+    leaves : ndarray of shape (T, n)
+        Their leaves.
+    groups : ndarray of shape (n,)
+        Their groups, from 0 to n_groups − 1.
+    n_groups : int
+        How many groups there are.
+    """
+    starts = np.concatenate([[0], np.cumsum([tree.tree_.node_count for tree in trees.trees])])
+    tree, row = np.nonzero(trees.bags)
+    node = (leaves + starts[:-1, None])[tree, row]
+    counts = sparse.coo_array(
+        (trees.bags[tree, row].astype(np.float64), (node.astype(np.int32), groups[row].astype(np.int32))),
+        (starts[-1], n_groups),
+    )
+    return Leaves(trees.trees, starts, counts.tocsr())

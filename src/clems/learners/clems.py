@@ -2,39 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import numbers
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.metrics import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
 from clems.candidates import choose_candidates
 from clems.cost import Cost
-from clems.counts import Floats, Labels
-from clems.decoding import nearest
-from clems.embedding import LabelEmbeddingClassifier
+from clems.counts import Floats, Labels, as_dense
+from clems.criteria import Criterion, get_criterion
+from clems.decoding import (
+    DECODERS,
+    LABEL_BASED,
+    Posterior,
+    TopK,
+    expected_costs,
+    marginals_of,
+    nearest,
+    ranked,
+    rule_for,
+)
+from clems.embedding import LabelEmbeddingClassifier, fit_regressor
+from clems.forest import grow_trees
+from clems.posterior import (
+    FOLDS,
+    Seen,
+    Source,
+    Training,
+    Weights,
+    choose_shape,
+    held_out_by_folds,
+    sharpened,
+    some_rows,
+    source_of,
+)
 from clems.smacof import label_start, mirrored_smacof
-from clems.validation import check_components
+from clems.validation import check_components, check_count
 
+Bits = NDArray[np.uint8]
+Decision = Callable[[Seen, Posterior], Bits]
 TRANSFORMS: dict[str, Callable[[Floats], Floats]] = {"sqrt": np.sqrt, "identity": np.positive}
 ROLES = ("mirrored", "swapped")
 DTYPES = ("float32", "float64", np.float32, np.float64)
 
 
 class CLEMS(LabelEmbeddingClassifier):
-    """Multi-label classifier trained for the cost of your choice.
+    """Multi-label classifier trained for the cost of your choice, which decides by least expected cost.
 
-    Label vectors are embedded so that distances are square roots of costs; a regressor learns to predict the embedded
-    point of a row's truth, and the nearest embedded prediction is the answer.
+    Label vectors are embedded so that distances are square roots of costs; a forest is grown on the embedded truths.
+    The training rows that share a new row's leaves tell how probable each label vector is; the answer is the vector of
+    least expected cost, exactly so for most costs. One fit serves every cost. ``decoder="nearest"`` is the algorithm of
+    the paper: the prediction whose point is nearest to the predicted one.
 
     Parameters
     ----------
     cost : str, Cost or callable, default="f1"
         What a mistake costs: a key of `clems.COSTS`, a cost such as ``weighted_hamming(prices)``, or a function of
-        truths and predictions, see :func:`clems.get_cost`.
+        truths and predictions, see :func:`clems.get_cost`. Also "micro_f1" and "macro_f1", which are optimised by
+        thresholds of the labels' probabilities.
+    decoder : {"auto", "nearest", "expected", "exact"}, default="auto"
+        How to decide. "nearest" is the paper's way. "expected" takes the least expected cost of the candidates and of
+        what a search from there finds. "exact" takes the least of all 2^K vectors, for costs that have such a rule:
+        hamming, F-measures, rank, composition, zero_one, prices. "auto" takes what costs least on held-out rows; of
+        equals the simpler, in the order above.
+    depths : sequence of int or None, default=(5, 10, 15, 20, 25, 30, 35)
+        Depths of trees to choose from, on held-out rows. None does not choose: trees end where they end.
+    sharpness : "auto" or float, default="auto"
+        Power to which probabilities of label vectors are raised: forests mix too many rows into a leaf, so that what
+        they say is too smooth. "auto" chooses on held-out rows, 1 leaves probabilities as they are.
     n_components : int, float or None, default=None
         Dimension of the embedded space: a number, a multiple of the number of labels K as a float, or None for K.
     cost_transform : {"sqrt", "identity"} or callable, default="sqrt"
@@ -49,15 +92,18 @@ class CLEMS(LabelEmbeddingClassifier):
         the paper's text has it: clearly worse for asymmetric costs, and here for comparison only.
     estimator : estimator, default=None
         Any scikit-learn regressor; one with a single output is fitted once per dimension. None is one forest for all
-        dimensions, :func:`clems.forest.default_forest`.
+        dimensions, :func:`clems.forest.grow_trees`. Probabilities come from the leaves of trees and forests, from the
+        neighbours of KNeighborsRegressor, and else from distances in the embedded space. Held-out rows are those out of
+        a tree's bag; a regressor without bags is trained three more times, each time on two thirds of the rows, unless
+        the decoder is "nearest".
     max_iter : int, default=500
         Most steps of the embedding.
-    tol : float, default=1e-4
+    tol : float, default=1e-2
         The embedding stops when five steps lower its stress by less than this share.
     dtype : {"float64", "float32"}, default="float64"
         Precision of the embedding; single takes half the time and memory.
     n_jobs : int, default=None
-        Parallel jobs of the default forest, or of the fits of a single-output regressor.
+        Parallel jobs of the default forest, of reading leaves, or of the fits of a single-output regressor.
     random_state : int, RandomState or None, default=None
         Seed of the embedding's start, of random candidates, and of the estimator where it has none.
     verbose : int, default=0
@@ -71,9 +117,19 @@ class CLEMS(LabelEmbeddingClassifier):
         `truth` and `prediction` points (L, M), `stress` (0 is perfect, 1 is a single point), `n_iter`, `converged`,
         `history`.
     cost_ : Cost
-        The cost trained for.
+        The cost trained for; with "micro_f1" and "macro_f1" the one that labels are embedded for.
+    decoder_ : str
+        How it decides.
+    depth_ : int or None
+        Depth at which trees end; None if they end where they end, or if there are no trees.
+    sharpness_ : float
+        Power to which probabilities are raised.
+    oob_cost_ : float
+        Mean cost of its decisions for training rows, by what has not seen them; nan if there are no such rows.
+    oob_costs_ : dict
+        The same for every decoder that was compared.
     estimator_ : estimator
-        Fitted regressor.
+        Fitted regressor; the default forest is a list of trees.
     classes_ : ndarray of shape (K,)
         Names of the labels: columns of the DataFrame, members of the label sets, or numbers.
     n_iter_ : int
@@ -98,24 +154,31 @@ class CLEMS(LabelEmbeddingClassifier):
     """
 
     cost_sensitive = True
+    cost_at_predict = True
 
     def __init__(
         self,
         cost: str | Cost | Callable[[Any, Any], Any] = "f1",
         *,
+        decoder: str = "auto",
+        depths: Sequence[int] | None = (5, 10, 15, 20, 25, 30, 35),
+        sharpness: str | float = "auto",
         n_components: int | float | None = None,
         cost_transform: str | Callable[[Floats], Floats] = "sqrt",
         candidates: Any = "observed",
         roles: str = "mirrored",
         estimator: Any = None,
         max_iter: int = 500,
-        tol: float = 1e-4,
+        tol: float = 1e-2,
         dtype: Any = "float64",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         self.cost = cost
+        self.decoder = decoder
+        self.depths = depths
+        self.sharpness = sharpness
         self.n_components = n_components
         self.cost_transform = cost_transform
         self.candidates = candidates
@@ -127,6 +190,114 @@ class CLEMS(LabelEmbeddingClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def predict(self, X: Any, cost: Any = None) -> Any:
+        """Predict the labels of new rows.
+
+        Rows are handled in blocks: beyond the result, memory does not grow with their number.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, d)
+            Features.
+        cost : str, Cost or callable, default=None
+            Decide for this cost rather than for the model's own: exactly if the cost has a rule for that, else by the
+            least expected cost. "micro_f1" and "macro_f1" go too.
+
+        Returns
+        -------
+        ndarray or CSR array of shape (n, K)
+            Zeros and ones, of the type of the labels in training and sparse if they were; columns as in `classes_`.
+        """
+        check_is_fitted(self)
+        decide = self._decision(cost)
+        return self._labels_by_blocks(lambda block: decide(*self._look(block)), X)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Predict how probable each label is, whatever the others are.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+        """
+        return np.concatenate([*self._by_blocks(lambda block: self._look(block)[1].marginals, X)])
+
+    def expected_cost(self, X: Any, cost: Any = None) -> Floats:
+        """Tell what the prediction for each row is expected to cost.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, d)
+            Features.
+        cost : str, Cost or callable, default=None
+            A cost other than the model's own, as in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        meant, decide = self._row_cost(cost), self._decision(cost)
+
+        def answer(block: Any) -> Floats:
+            seen, posterior = self._look(block)
+            return expected_costs(meant, posterior, decide(seen, posterior))
+
+        return np.concatenate([*self._by_blocks(answer, X)])
+
+    def top_k(self, X: Any, k: int, cost: Any = None) -> TopK:
+        """List label vectors for each row: the prediction, then the candidates of least expected cost.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, d)
+            Features.
+        k : int
+            How many; at most as many as there are candidates.
+        cost : str, Cost or callable, default=None
+            A cost other than the model's own, as in `predict`.
+
+        Returns
+        -------
+        TopK
+            `labels` of shape (n, k, K), and `probability` and `expected_cost` of shape (n, k).
+        """
+        check_is_fitted(self)
+        k = check_count(k, "k", most=len(self.candidates_))
+        meant, decide = self._row_cost(cost), self._decision(cost)
+
+        def answer(block: Any) -> TopK:
+            seen, posterior = self._look(block)
+            return ranked(meant, posterior, decide(seen, posterior), k)
+
+        return TopK(*map(np.concatenate, zip(*self._by_blocks(answer, X), strict=True)))
+
+    def at_depth(self, depth: int | None) -> Self:
+        """Return the model as it is with trees that end at another depth, without training anew.
+
+        Parameters
+        ----------
+        depth : int or None
+            The depth; None is the full one. Sharpness, decoder and thresholds stay as they are.
+
+        Returns
+        -------
+        CLEMS
+            A fitted model that shares its trees with this one.
+        """
+        check_is_fitted(self)
+        if not hasattr(self._see, "at_depth"):
+            raise ValueError(f"at_depth needs trees, which the estimator {self.estimator!r} does not have.")
+        other = copy(self)
+        other.depth_ = None if depth is None else check_count(depth, "depth")
+        other._see = self._see.at_depth(other.depth_)
+        other.oob_cost_, other.oob_costs_ = np.nan, dict.fromkeys(self.oob_costs_, np.nan)
+        return other
 
     def embedding_error(self) -> Floats:
         """Squared difference of distance and transformed cost for every pair of candidates.
@@ -164,11 +335,138 @@ class CLEMS(LabelEmbeddingClassifier):
             f"stress {embedding.stress:.2g} after {embedding.n_iter} steps in {perf_counter() - start:.1f} s"
         )
         roles = embedding.truth, embedding.prediction
-        learned, self._decoded = roles if self.roles == "mirrored" else roles[::-1]
-        return learned[candidates.index]
+        self._learned, self._decoded = roles if self.roles == "mirrored" else roles[::-1]
+        return self._learned[candidates.index]
 
-    def _decode(self, Z: Floats) -> NDArray[np.uint8]:
+    def _decode(self, Z: Floats) -> Bits:
         return self.candidates_.labels[nearest(Z, self._decoded)]
+
+    def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
+        if self.decoder not in ("auto", *DECODERS):
+            names = ", ".join(map(repr, ("auto", *DECODERS)))
+            raise ValueError(f"decoder must be one of {names}; got {self.decoder!r}.")
+        if self.decoder == "exact" and not rule_for(self.cost_).exact:
+            raise ValueError(
+                f"decoder='exact' needs a cost with an exact rule, which {self.cost_.name!r} has not; try 'expected'."
+            )
+        depths, sharpness = self._checked_depths(), self._checked_sharpness()
+        self._own_label_based = label_based(self.cost)
+        regressor = None if self.estimator is None else self._regressor(random_state)
+        self._fit_encode(Y, weight, random_state)
+        start = perf_counter()
+        source = self._source(X, weight, depths, random_state, regressor)
+        name = "trees" if regressor is None else type(regressor).__name__
+        self._say(f"regressor: {name} in {perf_counter() - start:.1f} s")
+        start = perf_counter()
+        self._choose(source, Y, weight, sharpness)
+        self._say(
+            f"decoder {self.decoder_}, depth {self.depth_}, sharpness {self.sharpness_:g}, held-out cost "
+            f"{self.oob_cost_:.4g} in {perf_counter() - start:.1f} s"
+        )
+
+    def _source(
+        self, X: Any, weight: Weights, depths: list[int | None], random_state: np.random.RandomState, regressor: Any
+    ) -> Source:
+        """Train the regressor, and find out where probabilities come from and what they are for held-out rows."""
+        candidates = self.candidates_
+        training = Training(X, candidates.index, weight, self._learned, candidates.frequency)
+        rows = some_rows(len(candidates.index), random_state)
+        if regressor is None:
+            targets = [self._learned, standardised(candidates.labels, candidates.frequency)]
+            trees = grow_trees(
+                X, targets, candidates.index, weight, random_state, max_depth=depths[-1], n_jobs=self.n_jobs
+            )
+            self.estimator_ = trees.trees
+            return source_of(trees, training, depths, rows, self.n_jobs)
+
+        def fit(training: Training) -> Any:
+            return fit_regressor(clone(regressor), training.X, self._learned[training.groups], training.weight)
+
+        self.estimator_ = fit(training)
+        source = source_of(self.estimator_, training, depths, rows, self.n_jobs)
+        if len(source.rows) or self.decoder == "nearest" or len(rows) < FOLDS:
+            return source
+        return held_out_by_folds(source, fit, training, depths, rows, random_state)
+
+    def _choose(self, source: Source, Y: Labels, weight: Weights, sharpness: float | None) -> None:
+        """Choose depth, sharpness and decoder by held-out rows."""
+        labels = self.candidates_.labels
+        possible = [name for name in DECODERS if name != "exact" or rule_for(self.cost_).exact]
+        names = possible if self.decoder == "auto" else [self.decoder]
+        self.oob_costs_ = dict.fromkeys(names, np.nan)
+        self._thresholds = dict.fromkeys(LABEL_BASED, np.array([0.5]))
+        option, self.sharpness_, self.decoder_ = source.options[-1], sharpness or 1.0, names[-1]
+        if len(source.rows):
+            truth = as_dense(Y[source.rows])
+            weight = None if weight is None else weight[source.rows]
+            option, self.sharpness_ = choose_shape(source, labels, truth, weight, sharpness)
+            seen = source.held_out(option)
+            posterior = self._posterior(seen)
+            self._thresholds = {name: find(posterior.marginals, truth, weight) for name, find in LABEL_BASED.items()}
+            criterion = self._criterion()
+            for self.decoder_ in names:
+                value = criterion(truth, self._decision(None)(seen, posterior), weight)
+                self.oob_costs_[self.decoder_] = 1 - value if criterion.greater_is_better else value
+            self.decoder_ = min(names, key=self.oob_costs_.__getitem__)
+        self.oob_cost_ = float(self.oob_costs_[self.decoder_])
+        self.depth_ = option if isinstance(option, int) else None
+        self._see = source.at(option)
+
+    def _predict(self, X: Any) -> Bits:
+        return self._decision(None)(*self._look(X))
+
+    def _look(self, X: Any) -> tuple[Seen, Posterior]:
+        seen = self._see(X, self.n_jobs)
+        return seen, self._posterior(seen)
+
+    def _posterior(self, seen: Seen) -> Posterior:
+        share, labels = sharpened(seen.share, self.sharpness_), self.candidates_.labels
+        return Posterior(labels, share, marginals_of(share, labels), share.data)
+
+    def _decision(self, cost: Any) -> Decision:
+        """How to decide for another cost, or for the model's own."""
+        name = self._own_label_based if cost is None else label_based(cost)
+        if name is not None:
+            return partial(self._above, name)
+        if cost is None:
+            return partial(self._decide, self.decoder_, self.cost_)
+        other = self._checked_cost(cost)
+        return partial(self._decide, "exact" if rule_for(other).exact else "expected", other)
+
+    def _decide(self, decoder: str, cost: Cost, seen: Seen, posterior: Posterior) -> Bits:
+        return self._decode(seen.points) if decoder == "nearest" else DECODERS[decoder](cost, posterior)
+
+    def _above(self, name: str, seen: Seen, posterior: Posterior) -> Bits:  # noqa: ARG002
+        return (posterior.marginals > self._thresholds[name]).astype(np.uint8)
+
+    def _row_cost(self, cost: Any) -> Cost:
+        name = self._own_label_based if cost is None else label_based(cost)
+        if name is not None:
+            raise ValueError(f"{name} is no cost of single rows; name one that is, such as cost='f1'.")
+        return self.cost_ if cost is None else self._checked_cost(cost)
+
+    def _checked_cost(self, cost: Any) -> Cost:
+        return super()._checked_cost("hamming" if label_based(cost) else cost)
+
+    def _criterion(self) -> Criterion:
+        return get_criterion(self._own_label_based or self.cost_)
+
+    def _checked_depths(self) -> list[int | None]:
+        if self.depths is None:
+            return [None]
+        depths = sorted({check_count(depth, "each of depths") for depth in np.atleast_1d(self.depths).tolist()})
+        if not depths:
+            raise ValueError("depths must hold at least one depth, or be None for no limit; got none.")
+        return [*depths]
+
+    def _checked_sharpness(self) -> float | None:
+        if isinstance(self.sharpness, str) and self.sharpness == "auto":
+            return None
+        given = self.sharpness
+        is_number = isinstance(given, numbers.Real) and not isinstance(given, (bool, np.bool_))
+        if not is_number or not 0 < float(given) < np.inf:
+            raise ValueError(f"sharpness must be 'auto' or a number above 0; got {given!r}.")
+        return float(given)
 
     def _transform(self) -> Callable[[Floats], Floats]:
         if callable(self.cost_transform):
@@ -188,3 +486,15 @@ class CLEMS(LabelEmbeddingClassifier):
                 "cost_transform must turn an array of costs into finite distances of at least 0, one for one."
             )
         return dissimilarity
+
+
+def label_based(cost: Any) -> str | None:
+    """Name of a criterion of all rows together, if it is one."""
+    return cost if isinstance(cost, str) and cost in LABEL_BASED else None
+
+
+def standardised(labels: Bits, frequency: Floats) -> Floats:
+    """Candidates as targets: over the rows each label has mean 0 and variance 1, or is 0 if it is always the same."""
+    mean = np.average(labels, axis=0, weights=frequency)
+    spread = np.sqrt(mean * (1 - mean))
+    return np.asarray((labels - mean) / np.where(spread > 0, spread, np.inf))

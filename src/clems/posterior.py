@@ -1,0 +1,312 @@
+"""How probable each candidate is for a row: read from the leaves of trees, from neighbours, or from distances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.metrics import euclidean_distances
+from sklearn.neighbors import KNeighborsRegressor
+
+from clems.counts import Floats
+from clems.decoding import marginals_of
+from clems.forest import LeafShares, Leaves, Trees, has_trees, leaves_of, sort_leaves, trees_of
+
+Rows = NDArray[np.intp]
+Weights = NDArray[np.float64] | None
+
+HELD_OUT = 2000  # training rows at most by which is chosen
+FOLDS = 3  # in which training rows are held out where trees have no bags
+SHARPNESS = (0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.5, 3.0)
+USUAL = 1.4  # sharpness with which options are compared
+LEAST = 1e-3  # probabilities nearer to 0 or 1 are judged as if they were this far
+NEGLIGIBLE = 1e-6  # share, as a multiple of the greatest of a row, that is taken for nothing
+VARIANCES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003)  # around a predicted point, as multiples of that of all points
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is seen of some rows.
+
+    Attributes
+    ----------
+    share : CSR array of shape (n, L)
+        How probable each candidate is, as the source has it.
+    points : ndarray of shape (n, M)
+        Predicted points in the embedded space.
+    """
+
+    share: Any
+    points: Floats
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where probabilities come from, with something to choose: the depth of trees, or how far points scatter.
+
+    Attributes
+    ----------
+    at : callable
+        Function of an option; returns a function of features and a number of jobs that returns what is `Seen`.
+    options : list
+        The simplest first.
+    rows : ndarray of shape (m,)
+        Training rows that are held out.
+    held_out : callable
+        Function of an option; returns what is seen of these rows by what has not seen them in training.
+    """
+
+    at: Callable[[Any], Callable[..., Seen]]
+    options: list[Any]
+    rows: Rows
+    held_out: Callable[[Any], Seen]
+
+
+@dataclass(frozen=True)
+class ByLeaves:
+    """Sees what shares a row's leaves."""
+
+    leaves: Leaves
+    shares: LeafShares
+    points: Floats
+
+    def at_depth(self, depth: int | None) -> ByLeaves:
+        """See by trees that end at another depth."""
+        return replace(self, shares=self.leaves.at(depth))
+
+    def __call__(self, X: Any, n_jobs: int | None = None) -> Seen:
+        """See rows."""
+        return self.of_leaves(leaves_of(self.shares.trees, X, n_jobs))
+
+    def of_leaves(self, leaves: Rows, counted: NDArray[np.bool_] | None = None) -> Seen:
+        """See rows whose leaves are known, by all trees or by those that are counted."""
+        share = self.shares.of_leaves(leaves, counted)
+        return Seen(share, share @ self.points)
+
+
+@dataclass(frozen=True)
+class ByNeighbours:
+    """Sees the nearest training rows, weighted as the fitted regressor weighs them."""
+
+    regressor: Any
+    groups: Rows
+    points: Floats
+
+    def __call__(self, X: Any, n_jobs: int | None = None) -> Seen:  # noqa: ARG002
+        """See rows; None stands for all training rows, of which each is not its own neighbour."""
+        distance, neighbour = self.regressor.kneighbors(X)
+        weights = self.regressor.weights
+        if callable(weights):
+            weight = np.asarray(weights(distance), np.float64)
+        elif weights == "distance":
+            same = (distance == 0).any(axis=1, keepdims=True)  # rows that were seen count alone
+            weight = np.where(same, distance == 0, 1 / np.where(distance == 0, 1, distance))
+        else:
+            weight = np.ones_like(distance)
+        weight = weight / weight.sum(axis=1, keepdims=True)
+        n, k = neighbour.shape
+        place = np.repeat(np.arange(n), k), self.groups[neighbour].ravel()
+        share = sparse.coo_array((weight.ravel(), place), (n, len(self.points))).tocsr()
+        return Seen(share, share @ self.points)
+
+
+@dataclass(frozen=True)
+class ByDistance:
+    """Sees a normal distribution around the predicted point.
+
+    The share of a candidate is its frequency times ``exp(−distance² / (2 · variance))``.
+    """
+
+    regressor: Any
+    points: Floats
+    frequency: Floats
+    variance: float
+
+    def __call__(self, X: Any, n_jobs: int | None = None) -> Seen:  # noqa: ARG002
+        """See rows."""
+        Z = np.asarray(self.regressor.predict(X), np.float64).reshape(X.shape[0], -1)
+        if not np.isfinite(Z).all():
+            raise ValueError(f"The estimator {type(self.regressor).__name__} predicted values that are not finite.")
+        with np.errstate(divide="ignore"):
+            log = np.log(self.frequency) - euclidean_distances(Z, self.points, squared=True) / (2 * self.variance)
+        share = np.exp(log - log.max(axis=1, keepdims=True))
+        share[share < NEGLIGIBLE] = 0
+        return Seen(sparse.csr_array(share / share.sum(axis=1, keepdims=True)), Z)
+
+
+@dataclass(frozen=True)
+class Training:
+    """What probabilities are read with.
+
+    Attributes
+    ----------
+    X : array or CSR array of shape (n, d)
+        Features of the training rows.
+    groups : ndarray of shape (n,)
+        Candidate of each.
+    weight : ndarray of shape (n,) or None
+        Sample weights.
+    points : ndarray of shape (L, M)
+        Point of each candidate, which the regressor learned.
+    frequency : ndarray of shape (L,)
+        How frequent each candidate is.
+    """
+
+    X: Any
+    groups: Rows
+    weight: Weights
+    points: Floats
+    frequency: Floats
+
+    def part(self, rows: Rows) -> Training:
+        """Return some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return replace(self, X=self.X[rows], groups=self.groups[rows], weight=weight)
+
+
+def source_of(
+    model: Any, training: Training, depths: Sequence[int | None], rows: Rows, n_jobs: int | None = None
+) -> Source:
+    """Find out where probabilities come from: leaves, neighbours or distances.
+
+    Parameters
+    ----------
+    model : Trees or fitted regressor
+        Trained on these rows.
+    training : Training
+        The rows.
+    depths : sequence of int or None
+        Depths of trees to choose from, the smallest first; None is the full depth.
+    rows : ndarray of shape (m,)
+        Rows to hold out. What has seen all of them in training holds out none.
+    n_jobs : int, default=None
+        How many trees are read at a time.
+    """
+    n, L = len(training.groups), len(training.points)
+    if isinstance(model, KNeighborsRegressor):
+        neighbours = ByNeighbours(model, training.groups, training.points)
+
+        def without_itself(_: None) -> Seen:
+            seen = neighbours(None)
+            return Seen(seen.share[rows], seen.points[rows])
+
+        return Source(lambda _: neighbours, [None], rows if model.n_neighbors < n else rows[:0], without_itself)
+    if not isinstance(model, Trees) and not has_trees(model):
+        spread = max(float(training.points.var(axis=0).mean()), np.finfo(np.float64).tiny)
+        by_distance = ByDistance(model, training.points, training.frequency, spread)
+        variances = [spread * multiple for multiple in VARIANCES]
+        return Source(lambda option: replace(by_distance, variance=option), variances, rows[:0], _nothing)
+    trees = model if isinstance(model, Trees) else trees_of(model, n, training.weight)
+    leaves = leaves_of(trees.trees, training.X, n_jobs)
+    content = sort_leaves(trees, leaves, training.groups, L)
+    deepest = max(tree.get_depth() for tree in trees.trees)
+    differing: list[int | None] = [depth for depth in depths if depth is not None and depth < deepest]
+    differing += [depth for depth in depths if depth is None or depth >= deepest][:1]
+    unseen = trees.bags[:, rows] == 0
+    rows, unseen = rows[unseen.any(axis=0)], unseen[:, unseen.any(axis=0)]
+
+    def at(depth: int | None) -> ByLeaves:
+        return ByLeaves(content, content.at(depth), training.points)
+
+    return Source(at, differing, rows, lambda depth: at(depth).of_leaves(leaves[:, rows], unseen))
+
+
+def _nothing(option: Any) -> Seen:
+    raise AssertionError(f"No row is held out at {option}.")
+
+
+def held_out_by_folds(
+    source: Source,
+    fit: Callable[[Training], Any],
+    training: Training,
+    depths: Sequence[int | None],
+    rows: Rows,
+    random_state: np.random.RandomState,
+) -> Source:
+    """Hold out training rows by training anew: each row is seen by a model of two thirds of the others.
+
+    Parameters
+    ----------
+    source : Source
+        Which holds out no row.
+    fit : callable
+        Function from training rows to a fitted regressor.
+    training, depths, rows
+        As in :func:`source_of`.
+    random_state : RandomState
+        By which rows are put into thirds.
+    """
+    thirds = np.array_split(random_state.permutation(len(training.groups)), FOLDS)
+    parts = [np.intersect1d(third, rows) for third in thirds]
+    sources = []
+    for third in thirds:
+        others = training.part(np.setdiff1d(np.arange(len(training.groups)), third))
+        sources.append(source_of(fit(others), others, depths, rows[:0]))
+
+    def held_out(option: Any) -> Seen:
+        seen = [own.at(option)(training.X[part]) for own, part in zip(sources, parts, strict=True)]
+        return Seen(sparse.vstack([one.share for one in seen], "csr"), np.concatenate([one.points for one in seen]))
+
+    return replace(source, rows=np.concatenate(parts), held_out=held_out)
+
+
+def some_rows(n: int, random_state: np.random.RandomState) -> Rows:
+    """Return rows to hold out: all, or `HELD_OUT` of them at random, in order."""
+    return np.arange(n) if n <= HELD_OUT else np.sort(random_state.choice(n, HELD_OUT, replace=False))
+
+
+def sharpened(share: Any, sharpness: float) -> Any:
+    """Raise shares to a power and let rows sum to 1 again: above 1 the likelier gain, below 1 the others."""
+    if sharpness == 1:
+        return share
+    data = share.data**sharpness
+    lengths = np.diff(share.indptr)
+    totals = np.add.reduceat(data, share.indptr[:-1])  # no row is empty
+    return sparse.csr_array((data / np.repeat(totals, lengths), share.indices, share.indptr), share.shape)
+
+
+def log_loss(share: Any, labels: NDArray[np.uint8], Y: NDArray[np.uint8], weight: Weights) -> float:
+    """Mean over rows of how surprising their labels are, each label by itself."""
+    p = np.clip(marginals_of(share, labels), LEAST, 1 - LEAST)
+    return float(np.average(-np.log(np.where(Y == 1, p, 1 - p)).sum(axis=1), weights=weight))
+
+
+def choose_shape(
+    source: Source,
+    labels: NDArray[np.uint8],
+    Y: NDArray[np.uint8],
+    weight: Weights,
+    sharpness: float | None = None,
+) -> tuple[Any, float]:
+    """Choose the option and the sharpness under which the labels of held-out rows are the least surprising.
+
+    Neither depends on a cost, so one choice serves all of them. Options are compared at a usual sharpness, then values
+    of sharpness at the best option; of equals the first is taken.
+
+    Parameters
+    ----------
+    source : Source
+        Which holds out m rows.
+    labels : ndarray of shape (L, K)
+        Candidates.
+    Y : ndarray of shape (m, K)
+        Labels of the rows.
+    weight : ndarray of shape (m,) or None
+        Sample weights of the rows.
+    sharpness : float or None
+        If given, it is not chosen.
+    """
+
+    def loss(share: Any, power: float) -> float:
+        return log_loss(sharpened(share, power), labels, Y, weight)
+
+    shares = [source.held_out(option).share for option in source.options]
+    first = USUAL if sharpness is None else sharpness
+    best = int(np.argmin([loss(share, first) for share in shares])) if len(shares) > 1 else 0
+    if sharpness is None:
+        sharpness = SHARPNESS[int(np.argmin([loss(shares[best], power) for power in SHARPNESS]))]
+    return source.options[best], sharpness
