@@ -111,7 +111,7 @@ def best_of_each_size(cost: Cost, posterior: Posterior) -> Vectors:
     intercept, slope = (coefficients[sizes] for coefficients in affine_coefficients(cost, K))
     labels = posterior.labels.astype(np.float64)
     decided = np.empty((n, K), np.uint8)
-    for rows in row_blocks(n, K * (K + 1 + len(sizes))):
+    for rows in row_blocks(n, K * (K + 1 + len(sizes)), 1 << 22):
         share = posterior.share[rows].tocoo()
         count = share.shape[0]
         # One row for each row and size of truth, so that one product sums up the truths of every size.
@@ -120,13 +120,13 @@ def best_of_each_size(cost: Cost, posterior: Posterior) -> Vectors:
         )
         true = (by_size @ labels).reshape(count, len(sizes), K)
         added = slope.T @ true  # what a label adds to the cost of a prediction of size m, shape (count, K + 1, K)
-        cheapest_first = added.argsort(axis=2, kind="stable")
-        sums = np.take_along_axis(added, cheapest_first, axis=2).cumsum(axis=2)
         expected = by_size.sum(axis=1).reshape(count, len(sizes)) @ intercept
-        expected[:, 1:] += sums[:, range(1, K + 1), range(K)]
+        for m in range(1, K + 1):
+            expected[:, m] += np.partition(added[:, m], m - 1, axis=1)[:, :m].sum(axis=1)
         best = expected.argmin(axis=1)
+        cheapest_first = added[np.arange(count), best].argsort(axis=1, kind="stable")
         chosen = (np.arange(K) < best[:, None]).astype(np.uint8)
-        np.put_along_axis(decided[rows], cheapest_first[np.arange(count), best], chosen, axis=1)
+        np.put_along_axis(decided[rows], cheapest_first, chosen, axis=1)
     return decided
 
 
@@ -177,7 +177,7 @@ def best_candidate(cost: Cost, posterior: Posterior) -> tuple[NDArray[np.intp], 
     return best, least
 
 
-def improved(cost: Cost, posterior: Posterior, start: Vectors, least: Floats) -> Vectors:
+def improved(cost: Cost, posterior: Posterior, start: Vectors, least: Floats, *, quickly: bool = False) -> Vectors:
     """Improve predictions of known expected cost by search.
 
     Each is compared with the prefixes of the row's labels sorted by their marginals; the best of these is then changed
@@ -193,12 +193,18 @@ def improved(cost: Cost, posterior: Posterior, start: Vectors, least: Floats) ->
         Predictions to begin with.
     least : ndarray of shape (n,)
         Their expected costs.
+    quickly : bool, default=False
+        Whether to do only what is cheap: prefixes, and these only for costs that depend on nothing but counts.
     """
-    search = _search_by_pairs if cost.formula is None else _search_by_counts
+    if quickly and cost.formula is None:
+        return start
     decided = start.copy()
     lengths = np.diff(posterior.share.indptr)
     for rows in row_blocks(len(start), int(lengths.max(initial=1)) * start.shape[1], 1 << 19):
-        decided[rows] = search(cost, posterior, rows, decided[rows], least[rows].copy())
+        if cost.formula is None:
+            decided[rows] = _search_by_pairs(cost, posterior, rows, decided[rows], least[rows].copy())
+        else:
+            decided[rows] = _search_by_counts(cost, posterior, rows, decided[rows], least[rows], quickly)
     return decided
 
 
@@ -233,7 +239,9 @@ def _expected(cost: Cost, share: Floats, truths: Vectors, predictions: Vectors) 
     return np.concatenate([share @ cost.pairwise(truths, predictions[block]) for block in blocks])
 
 
-def _search_by_counts(cost: Cost, posterior: Posterior, rows: slice, decided: Vectors, least: Floats) -> Vectors:
+def _search_by_counts(
+    cost: Cost, posterior: Posterior, rows: slice, decided: Vectors, least: Floats, prefixes_only: bool
+) -> Vectors:
     """Search for all rows at once, for costs that depend on nothing but counts."""
     assert cost.formula is not None
     share, truths = _padded(posterior, rows)
@@ -260,7 +268,7 @@ def _search_by_counts(cost: Cost, posterior: Posterior, rows: slice, decided: Ve
     decided = np.where(better[:, None], prefixes, decided)
     least = np.where(better, costs[everyone, best], least)
 
-    live = everyone
+    live = everyone[:0] if prefixes_only else everyone
     while len(live):
         # First come the labels that are predicted, then the others, the likelier first.
         changed = np.argsort(-(marginals[live] + decided[live]), axis=1, kind="stable")[:, : width + 1]
@@ -312,14 +320,14 @@ RULES = {
 }
 
 
-def over_candidates(cost: Cost, posterior: Posterior) -> Vectors:
+def over_candidates(cost: Cost, posterior: Posterior, *, quickly: bool = False) -> Vectors:
     """Predict the best of the vectors that rows share; for a cost without an exact rule, search from there."""
     best, least = best_candidate(cost, posterior)
     start = posterior.labels[best]
-    return start if rule_for(cost).exact else improved(cost, posterior, start, least)
+    return start if rule_for(cost).exact else improved(cost, posterior, start, least, quickly=quickly)
 
 
-def by_rule(cost: Cost, posterior: Posterior) -> Vectors:
+def by_rule(cost: Cost, posterior: Posterior, *, quickly: bool = False) -> Vectors:  # noqa: ARG001
     """Predict by the rule for the cost."""
     return rule_for(cost).decide(cost, posterior)
 
@@ -370,27 +378,26 @@ def ranked(cost: Cost, posterior: Posterior, predicted: Vectors, k: int) -> TopK
 
 def common_threshold(marginals: Floats, Y: Vectors, weight: NDArray[np.float64] | None) -> Floats:
     """Threshold for all labels together under which micro F1 is greatest, shape (1,)."""
-    rows = np.ones(len(Y)) if weight is None else weight
-    return np.array([f1_threshold(marginals.ravel(), Y.ravel(), np.repeat(rows, Y.shape[1]))])
+    each = None if weight is None else np.repeat(weight, Y.shape[1])
+    return threshold_of_each_label(marginals.reshape(-1, 1), Y.reshape(-1, 1), each)
 
 
 def threshold_of_each_label(marginals: Floats, Y: Vectors, weight: NDArray[np.float64] | None) -> Floats:
-    """Threshold for each label under which its F1, and so macro F1, is greatest, shape (K,)."""
+    """Threshold for each label under which its F1, and so macro F1, is greatest, shape (K,).
+
+    The best threshold is half of the F1 that it yields; from ½ on, each is replaced by that until none changes.
+    """
     rows = np.ones(len(Y)) if weight is None else weight
-    return np.array([f1_threshold(p, y, rows) for p, y in zip(marginals.T, Y.T, strict=True)])
-
-
-def f1_threshold(p: Floats, y: Vectors, weight: Floats) -> float:
-    """Threshold of probabilities under which F1 is greatest: half of the F1 that it yields."""
-    threshold = 0.5
+    true = rows @ Y
+    threshold = np.full(Y.shape[1], 0.5)
     for _ in range(100):
-        chosen = p > threshold
-        true, both = weight @ y, weight @ (y * chosen)
-        better = both / max(true + weight @ chosen, np.finfo(np.float64).tiny)  # which is F1 / 2
-        if better == threshold:
+        chosen = marginals > threshold
+        both = rows @ (Y * chosen)
+        half_f1 = both / np.maximum(true + rows @ chosen, np.finfo(np.float64).tiny)
+        if np.array_equal(half_f1, threshold):
             break
-        threshold = better
-    return float(threshold)
+        threshold = half_f1
+    return np.asarray(threshold)
 
 
 # Criteria of all rows together that are optimised by thresholds of marginals, which held-out rows determine.

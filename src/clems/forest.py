@@ -18,7 +18,8 @@ from clems.counts import Floats
 
 FORESTS = (RandomForestRegressor, ExtraTreesRegressor, RandomForestClassifier, ExtraTreesClassifier)
 SINGLE_TREES = (DecisionTreeRegressor, DecisionTreeClassifier)
-WIDE = 32  # outputs from which on a tree is grown on so many random combinations of them
+WIDE = 16  # outputs from which on a tree is grown on so many random combinations of them
+SMALL = 1 << 24  # entries of sparse features up to which trees grow on a dense copy, which takes half the time
 
 Nodes = NDArray[np.intp]
 
@@ -113,7 +114,9 @@ def grow_trees(
         How many are grown at a time.
     """
     n, d = X.shape
-    features = sparse.csc_array(X, dtype=np.float32) if sparse.issparse(X) else np.ascontiguousarray(X, np.float32)
+    if sparse.issparse(X) and n * d <= SMALL:
+        X = X.toarray()
+    features = sparse.csc_array(X, dtype=np.float32) if sparse.issparse(X) else np.asfortranarray(X, np.float32)
     settings = {
         "max_features": ceil(max(sqrt(d), d / 10, min(d / 3, 64))),
         "min_samples_split": 3,
@@ -166,29 +169,46 @@ def leaves_of(trees: list[Any], X: Any, n_jobs: int | None = None) -> Nodes:
     )
 
 
-def ancestors(tree: Any, depth: int | None) -> Nodes:
-    """For each node of a tree the node itself, or its ancestor at a depth if it lies deeper, shape (N,).
+def ancestors(trees: list[Any], depth: int | None) -> Nodes:
+    """For each node of all trees the node itself, or its ancestor at a depth if it lies deeper.
 
     A tree whose nodes are replaced so is the tree that would have been grown to that depth with the same splits.
 
     Parameters
     ----------
-    tree : Tree
-        The attribute `tree_` of a tree of scikit-learn's.
+    trees : list
+        Trees of scikit-learn's; their nodes are numbered one tree after the other.
     depth : int or None
         None is the full depth.
+
+    Returns
+    -------
+    ndarray of shape (R,)
     """
-    found = np.arange(tree.node_count)
+    starts = starts_of(trees)
+    found = np.arange(starts[-1])
     if depth is None:
         return found
-    left, right = tree.children_left, tree.children_right
-    level, below = np.zeros(1, np.intp), 0
+    # All trees go down together, level by level; −1 stays below 0 as the child of a leaf.
+    left, right = (
+        np.concatenate([np.where(own < 0, -1, own + start) for own, start in zip(children, starts[:-1], strict=True)])
+        for children in (
+            [tree.tree_.children_left for tree in trees],
+            [tree.tree_.children_right for tree in trees],
+        )
+    )
+    level, below = starts[:-1], 0
     while len(level := level[left[level] >= 0]):  # the nodes of a level that are split
         below += 1
         for children in (left[level], right[level]):
             found[children] = children if below <= depth else found[level]
         level = np.concatenate([left[level], right[level]])
     return found
+
+
+def starts_of(trees: list[Any]) -> Nodes:
+    """Where the nodes of each tree begin, all trees taken together; at the end, how many there are."""
+    return np.concatenate([[0], np.cumsum([tree.tree_.node_count for tree in trees])])
 
 
 def truncated(estimator: Any, depth: int) -> Any:
@@ -200,7 +220,7 @@ def truncated(estimator: Any, depth: int) -> Any:
         return estimator
     copy = deepcopy(estimator)
     for tree in [copy] if isinstance(copy, SINGLE_TREES) else copy.estimators_:
-        beyond = ancestors(tree.tree_, depth) != np.arange(tree.tree_.node_count)
+        beyond = ancestors([tree], depth) != np.arange(tree.tree_.node_count)
         left, right = tree.tree_.children_left, tree.tree_.children_right  # views of what the tree itself reads
         split = np.flatnonzero(left >= 0)
         last = split[beyond[left[split]]]
@@ -269,9 +289,7 @@ class Leaves:
 
     def at(self, depth: int | None) -> LeafShares:
         """Shares by trees that end at a depth; None is the full depth."""
-        place = np.concatenate(
-            [ancestors(tree.tree_, depth) + start for tree, start in zip(self.trees, self.starts, strict=False)]
-        )
+        place = ancestors(self.trees, depth)
         size = len(place)
         merge = sparse.csc_array((np.ones(size), place.astype(np.int32), np.arange(size + 1)), (size, size))
         table = merge.tocsr() @ self.counts
@@ -294,7 +312,7 @@ def sort_leaves(trees: Trees, leaves: Nodes, groups: Nodes, n_groups: int) -> Le
     n_groups : int
         How many groups there are.
     """
-    starts = np.concatenate([[0], np.cumsum([tree.tree_.node_count for tree in trees.trees])])
+    starts = starts_of(trees.trees)
     tree, row = np.nonzero(trees.bags)
     node = (leaves + starts[:-1, None])[tree, row]
     counts = sparse.coo_array(

@@ -13,7 +13,6 @@ from sklearn.metrics import euclidean_distances
 from sklearn.neighbors import KNeighborsRegressor
 
 from clems.counts import Floats
-from clems.decoding import marginals_of
 from clems.forest import LeafShares, Leaves, Trees, has_trees, leaves_of, sort_leaves, trees_of
 
 Rows = NDArray[np.intp]
@@ -21,9 +20,8 @@ Weights = NDArray[np.float64] | None
 
 HELD_OUT = 2000  # training rows at most by which is chosen
 FOLDS = 3  # in which training rows are held out where trees have no bags
-SHARPNESS = (0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.5, 3.0)
-USUAL = 1.4  # sharpness with which options are compared
-LEAST = 1e-3  # probabilities nearer to 0 or 1 are judged as if they were this far
+SHARPNESS = (0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.5)
+USUAL = 3  # place of the one with which options are compared
 NEGLIGIBLE = 1e-6  # share, as a multiple of the greatest of a row, that is taken for nothing
 VARIANCES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003)  # around a predicted point, as multiples of that of all points
 
@@ -269,44 +267,33 @@ def sharpened(share: Any, sharpness: float) -> Any:
     return sparse.csr_array((data / np.repeat(totals, lengths), share.indices, share.indptr), share.shape)
 
 
-def log_loss(share: Any, labels: NDArray[np.uint8], Y: NDArray[np.uint8], weight: Weights) -> float:
-    """Mean over rows of how surprising their labels are, each label by itself."""
-    p = np.clip(marginals_of(share, labels), LEAST, 1 - LEAST)
-    return float(np.average(-np.log(np.where(Y == 1, p, 1 - p)).sum(axis=1), weights=weight))
-
-
 def choose_shape(
-    source: Source,
-    labels: NDArray[np.uint8],
-    Y: NDArray[np.uint8],
-    weight: Weights,
-    sharpness: float | None = None,
+    source: Source, loss: Callable[[Seen, float], float], sharpness: float | None = None
 ) -> tuple[Any, float]:
-    """Choose the option and the sharpness under which the labels of held-out rows are the least surprising.
+    """Choose the option and the sharpness of least loss for held-out rows.
 
-    Neither depends on a cost, so one choice serves all of them. Options are compared at a usual sharpness, then values
-    of sharpness at the best option; of equals the first is taken.
+    Options are compared at the usual sharpness, of equals the first is taken; then, at the best option, sharpness goes
+    up or down from there as long as the loss gets less.
 
     Parameters
     ----------
     source : Source
-        Which holds out m rows.
-    labels : ndarray of shape (L, K)
-        Candidates.
-    Y : ndarray of shape (m, K)
-        Labels of the rows.
-    weight : ndarray of shape (m,) or None
-        Sample weights of the rows.
+        Which holds out some rows.
+    loss : callable
+        Function of what is seen of these rows, and of a sharpness.
     sharpness : float or None
         If given, it is not chosen.
     """
-
-    def loss(share: Any, power: float) -> float:
-        return log_loss(sharpened(share, power), labels, Y, weight)
-
-    shares = [source.held_out(option).share for option in source.options]
-    first = USUAL if sharpness is None else sharpness
-    best = int(np.argmin([loss(share, first) for share in shares])) if len(shares) > 1 else 0
-    if sharpness is None:
-        sharpness = SHARPNESS[int(np.argmin([loss(shares[best], power) for power in SHARPNESS]))]
-    return source.options[best], sharpness
+    first = SHARPNESS[USUAL] if sharpness is None else sharpness
+    losses = [loss(source.held_out(option), first) for option in source.options]
+    least = min(losses)
+    option = source.options[losses.index(least)]
+    if sharpness is not None:
+        return option, sharpness
+    seen, best = source.held_out(option), USUAL
+    for step in (-1, 1):
+        while 0 <= best + step < len(SHARPNESS) and (value := loss(seen, SHARPNESS[best + step])) < least:
+            best, least = best + step, value
+        if best != USUAL:
+            break
+    return option, SHARPNESS[best]

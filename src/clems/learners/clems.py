@@ -49,6 +49,7 @@ from clems.validation import check_components, check_count
 
 Bits = NDArray[np.uint8]
 Decision = Callable[[Seen, Posterior], Bits]
+THRESHOLD = "threshold"  # name of the only decoder of criteria of all rows together
 TRANSFORMS: dict[str, Callable[[Floats], Floats]] = {"sqrt": np.sqrt, "identity": np.positive}
 ROLES = ("mirrored", "swapped")
 DTYPES = ("float32", "float64", np.float32, np.float64)
@@ -345,12 +346,16 @@ class CLEMS(LabelEmbeddingClassifier):
         if self.decoder not in ("auto", *DECODERS):
             names = ", ".join(map(repr, ("auto", *DECODERS)))
             raise ValueError(f"decoder must be one of {names}; got {self.decoder!r}.")
+        self._own_label_based = label_based(self.cost)
+        if self._own_label_based and self.decoder != "auto":
+            raise ValueError(
+                f"cost={self.cost!r} is decided by thresholds; decoder must be 'auto', got {self.decoder!r}."
+            )
         if self.decoder == "exact" and not rule_for(self.cost_).exact:
             raise ValueError(
                 f"decoder='exact' needs a cost with an exact rule, which {self.cost_.name!r} has not; try 'expected'."
             )
         depths, sharpness = self._checked_depths(), self._checked_sharpness()
-        self._own_label_based = label_based(self.cost)
         regressor = None if self.estimator is None else self._regressor(random_state)
         self._fit_encode(Y, weight, random_state)
         start = perf_counter()
@@ -372,7 +377,7 @@ class CLEMS(LabelEmbeddingClassifier):
         training = Training(X, candidates.index, weight, self._learned, candidates.frequency)
         rows = some_rows(len(candidates.index), random_state)
         if regressor is None:
-            targets = [self._learned, standardised(candidates.labels, candidates.frequency)]
+            targets = [self._learned, candidates.labels.astype(np.float64)]
             trees = grow_trees(
                 X, targets, candidates.index, weight, random_state, max_depth=depths[-1], n_jobs=self.n_jobs
             )
@@ -390,51 +395,67 @@ class CLEMS(LabelEmbeddingClassifier):
 
     def _choose(self, source: Source, Y: Labels, weight: Weights, sharpness: float | None) -> None:
         """Choose depth, sharpness and decoder by held-out rows."""
-        labels = self.candidates_.labels
-        possible = [name for name in DECODERS if name != "exact" or rule_for(self.cost_).exact]
-        names = possible if self.decoder == "auto" else [self.decoder]
+        exact = rule_for(self.cost_).exact
+        names = [name for name in DECODERS if exact or name != "exact"] if self.decoder == "auto" else [self.decoder]
+        names = [THRESHOLD] if self._own_label_based else names
+        option, self.sharpness_, self.decoder_ = source.options[-1], sharpness or 1.0, names[-1]
         self.oob_costs_ = dict.fromkeys(names, np.nan)
         self._thresholds = dict.fromkeys(LABEL_BASED, np.array([0.5]))
-        option, self.sharpness_, self.decoder_ = source.options[-1], sharpness or 1.0, names[-1]
         if len(source.rows):
             truth = as_dense(Y[source.rows])
             weight = None if weight is None else weight[source.rows]
-            option, self.sharpness_ = choose_shape(source, labels, truth, weight, sharpness)
-            seen = source.held_out(option)
-            posterior = self._posterior(seen)
-            self._thresholds = {name: find(posterior.marginals, truth, weight) for name, find in LABEL_BASED.items()}
             criterion = self._criterion()
-            for self.decoder_ in names:
-                value = criterion(truth, self._decision(None)(seen, posterior), weight)
-                self.oob_costs_[self.decoder_] = 1 - value if criterion.greater_is_better else value
-            self.decoder_ = min(names, key=self.oob_costs_.__getitem__)
+
+            def loss(seen: Seen, sharpness: float) -> float:
+                posterior = self._posterior(seen, sharpness)
+                if self._own_label_based:
+                    self._find_thresholds(posterior, truth, weight)
+                value = criterion(truth, self._decision(None, quickly=True)(seen, posterior), weight)
+                return 1 - value if criterion.greater_is_better else value
+
+            option, self.sharpness_ = choose_shape(source, loss, sharpness)
+            seen = source.held_out(option)
+            posterior = self._posterior(seen, self.sharpness_)
+            self._find_thresholds(posterior, truth, weight)
+            if self._own_label_based:
+                self.oob_costs_[THRESHOLD] = loss(seen, self.sharpness_)
+            else:
+                decided = {name: self._decide(name, self.cost_, seen, posterior) for name in names}
+                costs = {name: self.cost_.rowwise(truth, predicted) for name, predicted in decided.items()}
+                self.oob_costs_ = {name: float(np.average(own, weights=weight)) for name, own in costs.items()}
+                self.decoder_ = least_costly(costs, weight)
         self.oob_cost_ = float(self.oob_costs_[self.decoder_])
         self.depth_ = option if isinstance(option, int) else None
         self._see = source.at(option)
+
+    def _find_thresholds(self, posterior: Posterior, truth: Bits, weight: Weights) -> None:
+        self._thresholds = {name: find(posterior.marginals, truth, weight) for name, find in LABEL_BASED.items()}
 
     def _predict(self, X: Any) -> Bits:
         return self._decision(None)(*self._look(X))
 
     def _look(self, X: Any) -> tuple[Seen, Posterior]:
         seen = self._see(X, self.n_jobs)
-        return seen, self._posterior(seen)
+        return seen, self._posterior(seen, self.sharpness_)
 
-    def _posterior(self, seen: Seen) -> Posterior:
-        share, labels = sharpened(seen.share, self.sharpness_), self.candidates_.labels
+    def _posterior(self, seen: Seen, sharpness: float) -> Posterior:
+        share, labels = sharpened(seen.share, sharpness), self.candidates_.labels
         return Posterior(labels, share, marginals_of(share, labels), share.data)
 
-    def _decision(self, cost: Any) -> Decision:
+    def _decision(self, cost: Any, *, quickly: bool = False) -> Decision:
         """How to decide for another cost, or for the model's own."""
         name = self._own_label_based if cost is None else label_based(cost)
         if name is not None:
             return partial(self._above, name)
         if cost is None:
-            return partial(self._decide, self.decoder_, self.cost_)
+            return partial(self._decide, self.decoder_, self.cost_, quickly=quickly)
         other = self._checked_cost(cost)
         return partial(self._decide, "exact" if rule_for(other).exact else "expected", other)
 
-    def _decide(self, decoder: str, cost: Cost, seen: Seen, posterior: Posterior) -> Bits:
-        return self._decode(seen.points) if decoder == "nearest" else DECODERS[decoder](cost, posterior)
+    def _decide(self, name: str, cost: Cost, seen: Seen, posterior: Posterior, *, quickly: bool = False) -> Bits:
+        if name == "nearest":
+            return self._decode(seen.points)
+        return DECODERS[name](cost, posterior, quickly=quickly)
 
     def _above(self, name: str, seen: Seen, posterior: Posterior) -> Bits:  # noqa: ARG002
         return (posterior.marginals > self._thresholds[name]).astype(np.uint8)
@@ -493,8 +514,27 @@ def label_based(cost: Any) -> str | None:
     return cost if isinstance(cost, str) and cost in LABEL_BASED else None
 
 
-def standardised(labels: Bits, frequency: Floats) -> Floats:
-    """Candidates as targets: over the rows each label has mean 0 and variance 1, or is 0 if it is always the same."""
-    mean = np.average(labels, axis=0, weights=frequency)
-    spread = np.sqrt(mean * (1 - mean))
-    return np.asarray((labels - mean) / np.where(spread > 0, spread, np.inf))
+def least_costly(costs: dict[str, Floats], weight: Weights) -> str:
+    """Name of the decoder of least cost; the last one, unless another costs less by more than a standard error.
+
+    The last has the least expected cost under the model's own probabilities, so it takes more than chance to show that
+    another is better.
+
+    Parameters
+    ----------
+    costs : dict
+        Costs of the held-out rows by decoder.
+    weight : ndarray or None
+        Sample weights of these rows.
+    """
+    last = [*costs][-1]
+
+    def lead(name: str) -> float:
+        gain = costs[last] - costs[name]
+        mean = np.average(gain, weights=weight)
+        error = np.sqrt(np.average((gain - mean) ** 2, weights=weight) / len(gain))
+        return float(mean - error)
+
+    leads = {name: lead(name) for name in costs}
+    best = max(leads, key=leads.__getitem__)
+    return best if leads[best] > 0 else last
