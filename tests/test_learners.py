@@ -699,6 +699,18 @@ def bad_parameters(learner):
             (-2.0, "n_components must be at least 1"),
             ("many", "n_components must be a whole number"),
         ],
+        "decoder": [
+            ("best", "decoder must be one of 'auto', 'nearest', 'expected', 'exact'; got 'best'"),
+            (None, "decoder must be one of"),
+        ],
+        "depths": [
+            ((), "depths must hold at least one depth, or be None"),
+            *(((5, value), "each of depths must be a whole number of at least 1; got") for value in (0, -1, 1.5)),
+            ("deep", "each of depths must be a whole number of at least 1; got 'deep'"),
+        ],
+        "sharpness": [
+            (value, "sharpness must be 'auto' or a number above 0; got") for value in (0, -1, np.nan, True, "high", None)
+        ],
         "roles": [("worded", "roles must be one of 'mirrored', 'swapped'; got 'worded'")],
         "cost_transform": [
             ("log", "cost_transform must be one of 'sqrt', 'identity' or a function; got 'log'"),

@@ -6,9 +6,11 @@ import reprlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +18,13 @@ from scipy import sparse
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from clems.classifier import MultiLabelClassifier, check_estimator, seeded
 from clems.counts import Floats
 from clems.decoding import Posterior
-from clems.forest import default_classifier
+from clems.forest import default_classifier, truncated
+from clems.validation import check_count
 
 Bits = NDArray[np.uint8]
 Weights = NDArray[np.float64] | None
@@ -67,6 +70,10 @@ class Chain:
     order: NDArray[np.intp]
     estimators: list[Any]
 
+    def replaced(self, new: Callable[[Any], Any]) -> Chain:
+        """Chain with a function of each classifier in its place."""
+        return replace(self, estimators=[new(estimator) for estimator in self.estimators])
+
 
 def gives_probabilities(model: Any) -> bool:
     """Whether a model has `predict_proba`: the learner can, and its estimator has it or had it when it was fitted."""
@@ -110,6 +117,32 @@ class ChainClassifier(MultiLabelClassifier):
             of each label whatever the others are, the marginals of the distribution of label vectors.
         """
         return np.concatenate([*self._by_blocks(self._probabilities, X)])
+
+    def at_depth(self, depth: int) -> Self:
+        """Return the model as it is with trees that end at a depth, without training anew.
+
+        A tree that ends at a depth is the tree that would have been grown to it, so one fit serves all depths: choose
+        the best on validation data. Estimators that are neither trees nor forests of scikit-learn's stay as they are.
+
+        Parameters
+        ----------
+        depth : int
+            Where trees end.
+
+        Returns
+        -------
+        ChainClassifier
+            A fitted model of the same kind.
+        """
+        check_is_fitted(self)
+        depth = check_count(depth, "depth")
+        other = copy(self)
+        other._replace_estimators(partial(truncated, depth=depth))
+        return other
+
+    @abstractmethod
+    def _replace_estimators(self, new: Callable[[Any], Any]) -> None:
+        """Put a function of each fitted classifier in its place."""
 
     @abstractmethod
     def _probabilities(self, X: Any) -> Floats:

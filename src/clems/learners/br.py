@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,9 @@ class BR(ChainClassifier):
             for name, label in zip(self.classes_.tolist(), labels.T, strict=True)
         )
         self.estimators_ = self._fit_each(prototypes, X, problems)
+
+    def _replace_estimators(self, new: Callable[[Any], Any]) -> None:
+        self.estimators_ = [new(estimator) for estimator in self.estimators_]
 
     def _probabilities(self, X: Any) -> NDArray[np.float64]:
         return np.column_stack([probability(estimator, X) for estimator in self.estimators_])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,9 @@ class CC(ChainClassifier):
         if len(table) != n_chains:
             raise ValueError(f"n_chains={n_chains} needs as many orders, or 'random'; order lists {len(table)}.")
         return table
+
+    def _replace_estimators(self, new: Callable[[Any], Any]) -> None:
+        self.chains_ = [chain.replaced(new) for chain in self.chains_]
 
     def _probabilities(self, X: Any) -> Floats:
         return np.asarray(np.mean([follow(chain, X)[1] for chain in self.chains_], axis=0))

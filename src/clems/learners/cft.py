@@ -123,6 +123,9 @@ class CFT(ChainClassifier):
             rounds.append(Round.of(at, labels, self.cost_, weight, order))
         self.chain_ = train(slice(None), rounds, "")
 
+    def _replace_estimators(self, new: Callable[[Any], Any]) -> None:
+        self.chain_ = self.chain_.replaced(new)
+
     def _probabilities(self, X: Any) -> Floats:
         return follow(self.chain_, X)[1]
 

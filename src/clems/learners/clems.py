@@ -455,7 +455,7 @@ class CLEMS(LabelEmbeddingClassifier):
     def _decide(self, name: str, cost: Cost, seen: Seen, posterior: Posterior, *, quickly: bool = False) -> Bits:
         if name == "nearest":
             return self._decode(seen.points)
-        return DECODERS[name](cost, posterior, quickly=quickly)
+        return np.asarray(DECODERS[name](cost, posterior, quickly=quickly))
 
     def _above(self, name: str, seen: Seen, posterior: Posterior) -> Bits:  # noqa: ARG002
         return (posterior.marginals > self._thresholds[name]).astype(np.uint8)

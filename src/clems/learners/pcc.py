@@ -138,6 +138,9 @@ class PCC(ChainClassifier):
     def _predict(self, X: Any) -> Bits:
         return rule_for(self.cost_).decide(self.cost_, self._posterior(X))
 
+    def _replace_estimators(self, new: Callable[[Any], Any]) -> None:
+        self.chain_ = self.chain_.replaced(new)
+
     def _probabilities(self, X: Any) -> Floats:
         return self._posterior(X).marginals
 
