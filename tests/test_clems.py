@@ -25,7 +25,7 @@ def fit(X=X[TRAIN], Y=Y[TRAIN], **settings):
 
 
 def test_predictions_are_candidates():
-    model = fit(candidates=("subsample", 12))
+    model = fit(candidates=("subsample", 12), decoder="nearest")
     assert len(model.candidates_) == 12
     assert {*map(bytes, model.predict(X[TEST]))} <= {*map(bytes, model.candidates_.labels)}
 
@@ -67,7 +67,7 @@ def test_transform():
 
 def test_sample_weight_counts_in_both_stages():
     weight = np.random.default_rng(0).integers(1, 4, 160)
-    weighted = CLEMS(estimator=Ridge(), random_state=0).fit(X[TRAIN], Y[TRAIN], weight)
+    weighted = CLEMS(estimator=Ridge(), random_state=0, tol=1e-4).fit(X[TRAIN], Y[TRAIN], weight)
     repeated = fit(
         np.repeat(X[TRAIN], weight, axis=0), np.repeat(Y[TRAIN], weight, axis=0), estimator=Ridge(), tol=1e-4
     )
@@ -102,6 +102,7 @@ def test_an_unfitted_model_has_no_embedding_error():
 
 def test_verbose(capsys):
     fit(verbose=1)
-    embedding, regressor = capsys.readouterr().out.splitlines()
+    embedding, regressor, decoder = capsys.readouterr().out.splitlines()
+    assert decoder.startswith("[CLEMS] decoder ")
     assert embedding.startswith("[CLEMS] embedding: ")
     assert regressor.startswith("[CLEMS] regressor: ExtraTreesRegressor")

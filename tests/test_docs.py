@@ -64,7 +64,9 @@ def test_the_tables_of_learners_and_rules_are_true():
     for name, shown, heeds, built_on, probabilities in learners:
         learner = clems.LEARNERS[name]
         assert shown == f"`{learner.__name__}`"
-        when = "no" if not learner.cost_sensitive else "in prediction" if learner.cost_at_predict else "in training"
+        times = {"training": learner.cost_at_fit, "prediction": learner.cost_at_predict}
+        when = "in " + " and ".join(time for time, heeds_then in times.items() if heeds_then)
+        when = when if learner.cost_sensitive else "no"
         assert (heeds, built_on) == (when, learner.predictor)
         assert probabilities == ("yes" if hasattr(learner(), "predict_proba") else "no")
     assert [name for name, *_ in rules] == list(RULES)

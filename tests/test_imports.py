@@ -12,7 +12,7 @@ LAYERS = [
     ["clems.criteria"],
     ["clems.validation"],
     ["clems.model_selection", "clems.candidates", "clems.smacof", "clems.forest", "clems.decoding"],
-    ["clems.classifier"],
+    ["clems.posterior", "clems.classifier"],
     ["clems.embedding", "clems.chain"],
     ["clems.learners.*"],
     ["clems.learners"],

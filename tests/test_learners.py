@@ -64,7 +64,7 @@ LINEAR = LogisticRegression(solver="liblinear", tol=1e-8)
 ESTIMATORS = {  # trees know by heart what they were trained on; the linear ones are deterministic and heed weights
     "regressor": {
         "tree": DecisionTreeRegressor(),
-        "linear": Ridge(),
+        "linear": Ridge(tol=1e-12),
         "forest": ExtraTreesRegressor(5, min_samples_leaf=3),
         "default": None,
         "nearest": KNeighborsRegressor(3),
@@ -87,6 +87,7 @@ WITHOUT_WEIGHTS = {"nearest", "pipeline", "stubborn"}
 WITHOUT_PROBABILITIES = {"machine", "stubborn"}
 CHEAP = {
     "cost": "f1",
+    "decoder": "nearest",
     "n_rounds": 2,
     "n_folds": None,
     "n_samples": 20,
@@ -179,6 +180,10 @@ EXPECTED_FAILURES_OF_PROBABILITIES = {
     "check_estimator_sparse_array": ONE_COLUMN,
     "check_estimator_sparse_matrix": ONE_COLUMN,
 }
+EXPECTED_FAILURES_OF_EMBEDDINGS = {
+    "check_classifier_multioutput": "wants a label where its probability exceeds one half; ours heeds a cost",
+    "check_classifiers_multilabel_output_format_predict_proba": "wants no probability of 0; some of ours are",
+}
 
 
 def each_check():
@@ -194,6 +199,7 @@ def each_check():
 @pytest.mark.parametrize(("model", "check"), [*each_check()])
 def test_scikit_learn_citizenship(model, check):
     expected = EXPECTED_FAILURES | (EXPECTED_FAILURES_OF_PROBABILITIES if hasattr(model, "predict_proba") else {})
+    expected |= EXPECTED_FAILURES_OF_EMBEDDINGS if model.predictor == "regressor" else {}
     if check.func.__name__ not in expected:
         check(model)
     else:
@@ -265,8 +271,14 @@ def test_a_function_as_cost(learner):
 @pytest.mark.parametrize("cost", sorted(COSTS))
 @pytest.mark.parametrize("learner", [pytest.param(v, id=k) for k, v in LEARNERS.items() if v.cost_at_predict])
 def test_one_fit_serves_every_cost(learner, cost):
-    one, other = fit(learner, estimator="forest"), fit(learner, estimator="forest", cost=cost)
-    assert np.array_equal(one.predict(X[TEST], cost=cost), other.predict(X[TEST]))
+    one = fit(learner, estimator="forest")
+    predicted = one.predict(X[TEST], cost=cost)
+    if not learner.cost_at_fit:
+        assert np.array_equal(predicted, fit(learner, estimator="forest", cost=cost).predict(X[TEST]))
+    criterion = CRITERIA[cost]
+    for other in ("hamming", "f_beta"):  # one cautious, one daring
+        there, here = (criterion.sign * criterion(Y[TEST], one.predict(X[TEST], cost=name)) for name in (other, cost))
+        assert here >= there - 0.15 * abs(there)
     assert one.cost_ is COSTS["f1"]
     with pytest.raises(ValueError, match="Unknown cost 'f3'"):
         one.predict(X[TEST], cost="f3")
@@ -310,7 +322,7 @@ def test_any_estimator_of_its_kind(learner, kind):
         return
     for K in (3, 1):
         assert model.fit(X[:40], Y[:40, :K]).predict(X[TEST]).shape == (60, K)
-    if hasattr(learner(), "predict_proba"):
+    if learner.predictor == "classifier" and hasattr(learner(), "predict_proba"):
         assert hasattr(model, "predict_proba") == (kind not in WITHOUT_PROBABILITIES)
     if kind in WITHOUT_WEIGHTS:
         with pytest.raises(ValueError, match=r"sample_weight was given, but \w+.fit has no parameter"):
@@ -397,7 +409,8 @@ def test_a_prediction_depends_on_its_row_alone(learner, cost):
     "learner", [pytest.param(v, id=k) for k, v in LEARNERS.items() if hasattr(v(), "predict_proba")]
 )
 def test_probabilities_agree_with_predictions(learner, form):
-    model = fit(learner, Y=form(Y[TRAIN]), estimator="forest", cost="hamming", **having(learner, order="random"))
+    settings = having(learner, order="random", decoder="exact")
+    model = fit(learner, Y=form(Y[TRAIN]), estimator="forest", cost="hamming", **settings)
     probabilities = model.predict_proba(X[TEST])
     assert isinstance(probabilities, np.ndarray)
     assert probabilities.shape == (60, 6)
@@ -460,7 +473,7 @@ def test_rows_of_weight_zero_do_not_count(learner, monkeypatch):
 def test_forms_of_features(learner, form):
     model = fit(learner, form(X[TRAIN]), estimator="linear")
     for a, b in zip(answers(model, form(X[TEST])), answers(fit_linear(learner), X[TEST]), strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-5)
+        np.testing.assert_allclose(a, b, atol=1e-4)  # in single precision
     assert model.n_features_in_ == 61
     if isinstance(form(X), pd.DataFrame):
         assert model.feature_names_in_[7] == "pixel 7"
@@ -709,7 +722,8 @@ def bad_parameters(learner):
             ("deep", "each of depths must be a whole number of at least 1; got 'deep'"),
         ],
         "sharpness": [
-            (value, "sharpness must be 'auto' or a number above 0; got") for value in (0, -1, np.nan, True, "high", None)
+            (value, "sharpness must be 'auto' or a number above 0; got")
+            for value in (0, -1, np.nan, True, "high", None)
         ],
         "roles": [("worded", "roles must be one of 'mirrored', 'swapped'; got 'worded'")],
         "cost_transform": [
@@ -789,13 +803,14 @@ def test_an_estimator_that_fails_is_told_and_nothing_is_half_done(learner):
 
 @each_learner
 def test_an_estimator_that_predicts_nonsense(learner, monkeypatch):
-    tree = tree_of(learner)
+    model = fit_linear(learner)
+    linear = type(ESTIMATORS[learner.predictor]["linear"])
     for method in ("predict", "predict_proba"):
-        if hasattr(tree, method):
-            honest = getattr(tree, method)
-            monkeypatch.setattr(tree, method, lambda self, X, honest=honest: honest(self, X) * np.nan)
-    with pytest.raises(ValueError, match=f"The estimator {tree.__name__} predicted .*"):
-        fitted(learner).predict(X[TEST])
+        if hasattr(linear, method):
+            honest = getattr(linear, method)
+            monkeypatch.setattr(linear, method, lambda self, X, honest=honest: honest(self, X) * np.nan)
+    with pytest.raises(ValueError, match=f"The estimator {linear.__name__} predicted .*"):
+        model.predict(X[TEST])
 
 
 @each_learner

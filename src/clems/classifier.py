@@ -32,6 +32,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
     ----------
     cost_sensitive : bool
         Whether training or decision depend on a cost, the parameter `cost`.
+    cost_at_fit : bool
+        Whether training depends on it.
     cost_at_predict : bool
         Whether `predict` takes another cost, so that one fit serves all of them.
     predictor : {"regressor", "classifier"}
@@ -39,6 +41,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
     """
 
     cost_sensitive = False
+    cost_at_fit = False
     cost_at_predict = False
     predictor: str
 

@@ -52,6 +52,8 @@ class Source:
         Function of an option; returns a function of features and a number of jobs that returns what is `Seen`.
     options : list
         The simplest first.
+    usual : object
+        The option to take where there is nothing to choose by.
     rows : ndarray of shape (m,)
         Training rows that are held out.
     held_out : callable
@@ -60,6 +62,7 @@ class Source:
 
     at: Callable[[Any], Callable[..., Seen]]
     options: list[Any]
+    usual: Any
     rows: Rows
     held_out: Callable[[Any], Seen]
 
@@ -192,12 +195,12 @@ def source_of(
             seen = neighbours(None)
             return Seen(seen.share[rows], seen.points[rows])
 
-        return Source(lambda _: neighbours, [None], rows if model.n_neighbors < n else rows[:0], without_itself)
+        return Source(lambda _: neighbours, [None], None, rows if model.n_neighbors < n else rows[:0], without_itself)
     if not isinstance(model, Trees) and not has_trees(model):
         spread = max(float(training.points.var(axis=0).mean()), np.finfo(np.float64).tiny)
         by_distance = ByDistance(model, training.points, training.frequency, spread)
         variances = [spread * multiple for multiple in VARIANCES]
-        return Source(lambda option: replace(by_distance, variance=option), variances, rows[:0], _nothing)
+        return Source(lambda own: replace(by_distance, variance=own), variances, variances[2], rows[:0], _nothing)
     trees = model if isinstance(model, Trees) else trees_of(model, n, training.weight)
     leaves = leaves_of(trees.trees, training.X, n_jobs)
     content = sort_leaves(trees, leaves, training.groups, L)
@@ -210,7 +213,7 @@ def source_of(
     def at(depth: int | None) -> ByLeaves:
         return ByLeaves(content, content.at(depth), training.points)
 
-    return Source(at, differing, rows, lambda depth: at(depth).of_leaves(leaves[:, rows], unseen))
+    return Source(at, differing, differing[-1], rows, lambda depth: at(depth).of_leaves(leaves[:, rows], unseen))
 
 
 def _nothing(option: Any) -> Seen:

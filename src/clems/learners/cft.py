@@ -76,6 +76,7 @@ class CFT(ChainClassifier):
     """
 
     cost_sensitive = True
+    cost_at_fit = True
     has_probabilities = False  # what its classifiers estimate is weighted by costs
     needs_weights = True
 

@@ -155,6 +155,7 @@ class CLEMS(LabelEmbeddingClassifier):
     """
 
     cost_sensitive = True
+    cost_at_fit = True
     cost_at_predict = True
 
     def __init__(
@@ -210,6 +211,8 @@ class CLEMS(LabelEmbeddingClassifier):
         ndarray or CSR array of shape (n, K)
             Zeros and ones, of the type of the labels in training and sparse if they were; columns as in `classes_`.
         """
+        if cost is None:
+            return super().predict(X)
         check_is_fitted(self)
         decide = self._decision(cost)
         return self._labels_by_blocks(lambda block: decide(*self._look(block)), X)
@@ -398,7 +401,7 @@ class CLEMS(LabelEmbeddingClassifier):
         exact = rule_for(self.cost_).exact
         names = [name for name in DECODERS if exact or name != "exact"] if self.decoder == "auto" else [self.decoder]
         names = [THRESHOLD] if self._own_label_based else names
-        option, self.sharpness_, self.decoder_ = source.options[-1], sharpness or 1.0, names[-1]
+        option, self.sharpness_, self.decoder_ = source.usual, sharpness or 1.0, names[-1]
         self.oob_costs_ = dict.fromkeys(names, np.nan)
         self._thresholds = dict.fromkeys(LABEL_BASED, np.array([0.5]))
         if len(source.rows):
