@@ -13,6 +13,7 @@ from sklearn.metrics import euclidean_distances
 from sklearn.neighbors import KNeighborsRegressor
 
 from clems.counts import Floats
+from clems.decoding import marginals_of
 from clems.forest import LeafShares, Leaves, Trees, has_trees, leaves_of, sort_leaves, trees_of
 
 Rows = NDArray[np.intp]
@@ -22,6 +23,7 @@ HELD_OUT = 2000  # training rows at most by which is chosen
 FOLDS = 3  # in which training rows are held out where trees have no bags
 SHARPNESS = (0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.5)
 USUAL = 3  # place of the one with which options are compared
+LEAST = 1e-3  # probabilities nearer to 0 or 1 are judged as if they were this far
 NEGLIGIBLE = 1e-6  # share, as a multiple of the greatest of a row, that is taken for nothing
 VARIANCES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003)  # around a predicted point, as multiples of that of all points
 
@@ -270,32 +272,71 @@ def sharpened(share: Any, sharpness: float) -> Any:
     return sparse.csr_array((data / np.repeat(totals, lengths), share.indices, share.indptr), share.shape)
 
 
-def choose_shape(
-    source: Source, loss: Callable[[Seen, float], float], sharpness: float | None = None
-) -> tuple[Any, float]:
-    """Choose the option and the sharpness of least loss for held-out rows.
+def surprise(share: Any, labels: NDArray[np.uint8], Y: NDArray[np.uint8]) -> Floats:
+    """How surprising the labels of each row are, each label by itself: minus the logarithm of its probability."""
+    p = np.clip(marginals_of(share, labels), LEAST, 1 - LEAST)
+    return np.asarray(-np.log(np.where(Y == 1, p, 1 - p)).sum(axis=1))
 
-    Options are compared at the usual sharpness, of equals the first is taken; then, at the best option, sharpness goes
-    up or down from there as long as the loss gets less.
+
+def mean_and_error(values: Floats, weight: Weights) -> tuple[float, float]:
+    """Mean of the values of rows and its standard error."""
+    mean = float(np.average(values, weights=weight))
+    return mean, float(np.sqrt(np.average((values - mean) ** 2, weights=weight) / len(values)))
+
+
+def choose_shape(
+    source: Source,
+    surprises: Callable[[Seen, float], Floats],
+    costs: Callable[[Seen, float], Floats],
+    weight: Weights,
+    sharpness: float | None = None,
+) -> tuple[Any, float]:
+    """Choose an option and a sharpness by held-out rows.
+
+    It is the one under which their labels are the least surprising, which suits every cost, unless another one costs
+    less by more than a standard error.
 
     Parameters
     ----------
     source : Source
-        Which holds out some rows.
-    loss : callable
-        Function of what is seen of these rows, and of a sharpness.
+        Which holds out m rows.
+    surprises, costs : callable
+        Function of what is seen of these rows, and of a sharpness; returns a number for each row.
+    weight : ndarray of shape (m,) or None
+        Sample weights of these rows.
     sharpness : float or None
         If given, it is not chosen.
     """
+    seen = {option: source.held_out(option) for option in source.options}
+    likely = _least(seen, surprises, weight, sharpness)
+    cheap = _least(seen, costs, weight, sharpness)
+    if likely == cheap:
+        return likely
+    values = [costs(seen[option], power) for option, power in (likely, cheap)]
+    gain, error = mean_and_error(values[0] - values[1], weight)
+    return cheap if gain > error else likely
+
+
+def _least(
+    seen: dict[Any, Seen], loss: Callable[[Seen, float], Floats], weight: Weights, sharpness: float | None
+) -> tuple[Any, float]:
+    """Option and sharpness of least mean loss.
+
+    Options are compared at the usual sharpness, of equals the first is taken; then, at the best option, sharpness goes
+    up or down from there as long as the loss gets less.
+    """
+
+    def mean(option: Any, power: float) -> float:
+        return float(np.average(loss(seen[option], power), weights=weight))
+
     first = SHARPNESS[USUAL] if sharpness is None else sharpness
-    losses = [loss(source.held_out(option), first) for option in source.options]
-    least = min(losses)
-    option = source.options[losses.index(least)]
+    losses = {option: mean(option, first) for option in seen}
+    option = min(losses, key=losses.__getitem__)
     if sharpness is not None:
         return option, sharpness
-    seen, best = source.held_out(option), USUAL
+    best, least = USUAL, losses[option]
     for step in (-1, 1):
-        while 0 <= best + step < len(SHARPNESS) and (value := loss(seen, SHARPNESS[best + step])) < least:
+        while 0 <= best + step < len(SHARPNESS) and (value := mean(option, SHARPNESS[best + step])) < least:
             best, least = best + step, value
         if best != USUAL:
             break

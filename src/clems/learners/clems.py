@@ -40,9 +40,11 @@ from clems.posterior import (
     Weights,
     choose_shape,
     held_out_by_folds,
+    mean_and_error,
     sharpened,
     some_rows,
     source_of,
+    surprise,
 )
 from clems.smacof import label_start, mirrored_smacof
 from clems.validation import check_components, check_count
@@ -407,32 +409,31 @@ class CLEMS(LabelEmbeddingClassifier):
         if len(source.rows):
             truth = as_dense(Y[source.rows])
             weight = None if weight is None else weight[source.rows]
-            criterion = self._criterion()
 
-            def loss(seen: Seen, sharpness: float) -> float:
-                posterior = self._posterior(seen, sharpness)
-                if self._own_label_based:
-                    self._find_thresholds(posterior, truth, weight)
-                value = criterion(truth, self._decision(None, quickly=True)(seen, posterior), weight)
-                return 1 - value if criterion.greater_is_better else value
+            def surprises(seen: Seen, sharpness: float) -> Floats:
+                return surprise(sharpened(seen.share, sharpness), self.candidates_.labels, truth)
 
-            option, self.sharpness_ = choose_shape(source, loss, sharpness)
+            def costs(seen: Seen, sharpness: float) -> Floats:
+                if self._own_label_based:  # which no single row has
+                    return surprises(seen, sharpness)
+                decide = self._decision(None, quickly=True)
+                return self.cost_.rowwise(truth, decide(seen, self._posterior(seen, sharpness)))
+
+            option, self.sharpness_ = choose_shape(source, surprises, costs, weight, sharpness)
             seen = source.held_out(option)
             posterior = self._posterior(seen, self.sharpness_)
-            self._find_thresholds(posterior, truth, weight)
+            self._thresholds = {name: find(posterior.marginals, truth, weight) for name, find in LABEL_BASED.items()}
             if self._own_label_based:
-                self.oob_costs_[THRESHOLD] = loss(seen, self.sharpness_)
+                value = self._criterion()(truth, self._decision(None)(seen, posterior), weight)
+                self.oob_costs_[THRESHOLD] = 1 - value
             else:
                 decided = {name: self._decide(name, self.cost_, seen, posterior) for name in names}
-                costs = {name: self.cost_.rowwise(truth, predicted) for name, predicted in decided.items()}
-                self.oob_costs_ = {name: float(np.average(own, weights=weight)) for name, own in costs.items()}
-                self.decoder_ = least_costly(costs, weight)
+                by_row = {name: self.cost_.rowwise(truth, predicted) for name, predicted in decided.items()}
+                self.oob_costs_ = {name: float(np.average(own, weights=weight)) for name, own in by_row.items()}
+                self.decoder_ = least_costly(by_row, weight)
         self.oob_cost_ = float(self.oob_costs_[self.decoder_])
         self.depth_ = option if isinstance(option, int) else None
         self._see = source.at(option)
-
-    def _find_thresholds(self, posterior: Posterior, truth: Bits, weight: Weights) -> None:
-        self._thresholds = {name: find(posterior.marginals, truth, weight) for name, find in LABEL_BASED.items()}
 
     def _predict(self, X: Any) -> Bits:
         return self._decision(None)(*self._look(X))
@@ -533,10 +534,8 @@ def least_costly(costs: dict[str, Floats], weight: Weights) -> str:
     last = [*costs][-1]
 
     def lead(name: str) -> float:
-        gain = costs[last] - costs[name]
-        mean = np.average(gain, weights=weight)
-        error = np.sqrt(np.average((gain - mean) ** 2, weights=weight) / len(gain))
-        return float(mean - error)
+        gain, error = mean_and_error(costs[last] - costs[name], weight)
+        return gain - error
 
     leads = {name: lead(name) for name in costs}
     best = max(leads, key=leads.__getitem__)
