@@ -22,7 +22,7 @@ Weights = NDArray[np.float64] | None
 HELD_OUT = 2000  # training rows at most by which is chosen
 FOLDS = 3  # in which training rows are held out where trees have no bags
 SHARPNESS = (0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.5)
-USUAL = 3  # place of the one with which options are compared
+USUAL = 3  # place of the one from which the search begins
 LEAST = 1e-3  # probabilities nearer to 0 or 1 are judged as if they were this far
 NEGLIGIBLE = 1e-6  # share, as a multiple of the greatest of a row, that is taken for nothing
 VARIANCES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003)  # around a predicted point, as multiples of that of all points
@@ -308,8 +308,8 @@ def choose_shape(
         If given, it is not chosen.
     """
     seen = {option: source.held_out(option) for option in source.options}
-    likely = _least(seen, surprises, weight, sharpness)
-    cheap = _least(seen, costs, weight, sharpness)
+    likely = _least(seen, surprises, weight, sharpness, (1, USUAL, 5))
+    cheap = _least(seen, costs, weight, sharpness, (USUAL,))
     if likely == cheap:
         return likely
     values = [costs(seen[option], power) for option, power in (likely, cheap)]
@@ -318,26 +318,29 @@ def choose_shape(
 
 
 def _least(
-    seen: dict[Any, Seen], loss: Callable[[Seen, float], Floats], weight: Weights, sharpness: float | None
+    seen: dict[Any, Seen],
+    loss: Callable[[Seen, float], Floats],
+    weight: Weights,
+    sharpness: float | None,
+    places: tuple[int, ...],
 ) -> tuple[Any, float]:
     """Option and sharpness of least mean loss.
 
-    Options are compared at the usual sharpness, of equals the first is taken; then, at the best option, sharpness goes
-    up or down from there as long as the loss gets less.
+    Options are compared at some places of `SHARPNESS`, of equals the first is taken; then, at the best, sharpness goes up
+    or down as long as the loss gets less.
     """
 
     def mean(option: Any, power: float) -> float:
         return float(np.average(loss(seen[option], power), weights=weight))
 
-    first = SHARPNESS[USUAL] if sharpness is None else sharpness
-    losses = {option: mean(option, first) for option in seen}
-    option = min(losses, key=losses.__getitem__)
     if sharpness is not None:
-        return option, sharpness
-    best, least = USUAL, losses[option]
+        return min(seen, key=lambda option: mean(option, sharpness)), sharpness
+    losses = {(option, place): mean(option, SHARPNESS[place]) for option in seen for place in places}
+    (option, start), least = min(losses.items(), key=lambda item: item[1])
+    best = start
     for step in (-1, 1):
         while 0 <= best + step < len(SHARPNESS) and (value := mean(option, SHARPNESS[best + step])) < least:
             best, least = best + step, value
-        if best != USUAL:
+        if best != start:
             break
     return option, SHARPNESS[best]
