@@ -122,10 +122,15 @@ def prefixes_of(model: PCC, X) -> float:
 
 def _growth(learner: str, X, Y, queue) -> None:
     model = {"cc": CC, "cft": CFT}[learner](estimator=default_classifier(X.shape[1], n_estimators=50), random_state=0)
-    Path("/proc/self/clear_refs").write_text("5")  # Linux: the peak begins anew, whatever loading took
+    queue.put(peak_growth(model.fit, X, Y))
+
+
+def peak_growth(call, *arguments) -> float:
+    """Growth of this process's peak memory during a call, in MB."""
+    Path("/proc/self/clear_refs").write_text("5")  # Linux: the peak begins anew, whatever was before
     before = _peak()
-    model.fit(X, Y)
-    queue.put(_peak() - before)
+    call(*arguments)
+    return _peak() - before
 
 
 def _peak() -> float:

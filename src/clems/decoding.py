@@ -61,9 +61,9 @@ class Posterior:
 
 def marginals_of(share: Any, labels: Vectors) -> Floats:
     """How probable each label is for each row, where distributions are shares of common vectors, shape (n, K)."""
-    if labels.mean() < SPARSE:
-        return np.asarray((share @ sparse.csr_array(labels, dtype=np.float64)).toarray())
-    return np.asarray(share @ labels.astype(np.float64))
+    few = labels.mean() < SPARSE
+    sums = (share @ sparse.csr_array(labels, dtype=np.float64)).toarray() if few else share @ labels.astype(np.float64)
+    return np.asarray(np.minimum(sums, 1))  # up to rounding they are at most 1
 
 
 SPARSE = 0.1  # share of ones below which label vectors are multiplied as a sparse matrix
@@ -249,8 +249,8 @@ def _search_by_counts(
     n, K = decided.shape
     size = truths.sum(axis=2, dtype=np.float64)[:, :, None]
     order = np.argsort(-marginals, axis=1, kind="stable")
-    # Only labels that are not rare are added, and only those that are there are taken away.
-    width = max(1, int((marginals > RARE).sum(axis=1).max(initial=0)), int(decided.sum(axis=1).max(initial=0)))
+    common = (marginals > RARE).sum(axis=1)  # only labels that are not rare are added
+    width = max(1, int(common.max(initial=0)))
 
     def expected(tp: Floats, predicted: Floats, live: Any) -> Floats:
         costs = cost.formula(Counts(tp, size[live], predicted, float(K)))  # type: ignore[misc]
@@ -261,6 +261,7 @@ def _search_by_counts(
     tp = np.zeros((n, truths.shape[1], width + 1))
     np.cumsum(sorted_truths, axis=2, dtype=np.float64, out=tp[:, :, 1:])
     costs = expected(tp, np.arange(width + 1.0), everyone)
+    costs[np.arange(width + 1) > common[:, None]] = np.inf
     best = costs.argmin(axis=1)
     better = costs[everyone, best] < least * GAIN
     prefixes = np.zeros_like(decided)
@@ -270,21 +271,22 @@ def _search_by_counts(
 
     live = everyone[:0] if prefixes_only else everyone
     while len(live):
-        # First come the labels that are predicted, then the others, the likelier first.
-        changed = np.argsort(-(marginals[live] + decided[live]), axis=1, kind="stable")[:, : width + 1]
+        open_to_change = (marginals[live] > RARE) | (decided[live] == 1)
+        count = open_to_change.sum(axis=1)
+        changed = np.argsort(~open_to_change, axis=1, kind="stable")[:, : max(1, int(count.max(initial=0)))]
         bits = np.take_along_axis(decided[live], changed, axis=1)
         step = 1.0 - 2.0 * bits
         hit = (truths[live] * decided[live][:, None, :]).sum(axis=2, dtype=np.float64)[:, :, None]
         own = np.take_along_axis(truths[live], changed[:, None, :], axis=2)
         predicted = (decided[live].sum(axis=1, dtype=np.float64)[:, None] + step)[:, None, :]
         costs = expected(hit + own * step[:, None, :], predicted, live)
+        costs[np.arange(costs.shape[1]) >= count[:, None]] = np.inf
         best = costs.argmin(axis=1)
         value = costs[np.arange(len(live)), best]
         better = value < least[live] * GAIN
         live, label = live[better], changed[better, best[better]]
         decided[live, label] ^= 1
         least[live] = value[better]
-        width = max(width, int(decided.sum(axis=1).max(initial=0)))
     return np.asarray(decided)
 
 
@@ -385,19 +387,16 @@ def common_threshold(marginals: Floats, Y: Vectors, weight: NDArray[np.float64] 
 def threshold_of_each_label(marginals: Floats, Y: Vectors, weight: NDArray[np.float64] | None) -> Floats:
     """Threshold for each label under which its F1, and so macro F1, is greatest, shape (K,).
 
-    The best threshold is half of the F1 that it yields; from ½ on, each is replaced by that until none changes.
+    The best threshold is half of the F1 that can be had: of all cuts between these rows the best F1 is taken.
     """
     rows = np.ones(len(Y)) if weight is None else weight
-    true = rows @ Y
-    threshold = np.full(Y.shape[1], 0.5)
-    for _ in range(100):
-        chosen = marginals > threshold
-        both = rows @ (Y * chosen)
-        half_f1 = both / np.maximum(true + rows @ chosen, np.finfo(np.float64).tiny)
-        if np.array_equal(half_f1, threshold):
-            break
-        threshold = half_f1
-    return np.asarray(threshold)
+    result = np.empty(Y.shape[1])
+    for label, (p, y) in enumerate(zip(marginals.T, Y.T, strict=True)):
+        likeliest_first = np.argsort(-p, kind="stable")
+        true, predicted = (rows * y)[likeliest_first].cumsum(), rows[likeliest_first].cumsum()
+        ends = np.append(np.diff(p[likeliest_first]) < 0, True)  # rows of equal probability are not cut apart
+        result[label] = (true / (true[-1] + predicted))[ends].max()
+    return result
 
 
 # Criteria of all rows together that are optimised by thresholds of marginals, which held-out rows determine.

@@ -71,7 +71,7 @@ class Trees:
     """
 
     trees: list[Any]
-    bags: NDArray[np.float32]
+    bags: NDArray[np.float64]
 
     def leaves(self, X: Any, n_jobs: int | None = None) -> Nodes:
         """Leaf of each row in each tree, shape (T, n)."""
@@ -123,7 +123,7 @@ def grow_trees(
         "max_depth": max_depth,
     }
 
-    def grow(seed: int, target: Floats) -> tuple[Any, NDArray[np.float32]]:
+    def grow(seed: int, target: Floats) -> tuple[Any, NDArray[np.float64]]:
         own = np.random.RandomState(seed)
         bag = np.bincount(own.randint(0, n, n), minlength=n).astype(np.float64)
         bag = bag if weight is None else bag * weight
@@ -131,7 +131,7 @@ def grow_trees(
             target = target @ own.standard_normal((target.shape[1], WIDE))
         tree = ExtraTreeRegressor(**settings, random_state=own.randint(2**31 - 1))
         tree.fit(features, target[groups], sample_weight=bag, check_input=False)
-        return tree, bag.astype(np.float32)
+        return tree, bag
 
     seeds = random_state.randint(2**31 - 1, size=n_trees).tolist()
     grown = Parallel(n_jobs=n_jobs, prefer="threads")(
@@ -154,10 +154,15 @@ def trees_of(forest: Any, n: int, weight: NDArray[np.float64] | None) -> Trees:
         trees, drawn = forest.estimators_, forest.estimators_samples_
     else:
         trees, drawn = forest.estimators_, [np.arange(n)] * len(forest.estimators_)
-    bags = np.stack([np.bincount(rows, minlength=n) for rows in drawn]).astype(np.float32)
-    # Some versions of scikit-learn draw rows by their weights, others weigh the rows that they drew.
-    if weight is not None and not np.isclose(trees[0].tree_.weighted_n_node_samples[0], bags[0].sum()):
-        bags = bags * weight.astype(np.float32)
+    bags = np.stack([np.bincount(rows, minlength=n) for rows in drawn]).astype(np.float64)
+    if weight is not None:
+        # Some versions of scikit-learn weigh the rows that they drew, others draw rows by their weights.
+        roots = np.array([tree.tree_.weighted_n_node_samples[0] for tree in trees])
+        if (
+            not getattr(forest, "bootstrap", False)
+            or abs(bags @ weight - roots).sum() < abs(bags.sum(axis=1) - roots).sum()
+        ):
+            bags = bags * weight
     return Trees(list(trees), bags)
 
 
@@ -316,7 +321,7 @@ def sort_leaves(trees: Trees, leaves: Nodes, groups: Nodes, n_groups: int) -> Le
     tree, row = np.nonzero(trees.bags)
     node = (leaves + starts[:-1, None])[tree, row]
     counts = sparse.coo_array(
-        (trees.bags[tree, row].astype(np.float64), (node.astype(np.int32), groups[row].astype(np.int32))),
+        (trees.bags[tree, row], (node.astype(np.int32), groups[row].astype(np.int32))),
         (starts[-1], n_groups),
     )
     return Leaves(trees.trees, starts, counts.tocsr())

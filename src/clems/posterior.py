@@ -19,7 +19,7 @@ from clems.forest import LeafShares, Leaves, Trees, has_trees, leaves_of, sort_l
 Rows = NDArray[np.intp]
 Weights = NDArray[np.float64] | None
 
-HELD_OUT = 2000  # training rows at most by which is chosen
+HELD_OUT = 1000  # training rows at most by which is chosen
 FOLDS = 3  # in which training rows are held out where trees have no bags
 SHARPNESS = (0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.5)
 USUAL = 3  # place of the one from which the search begins
@@ -266,8 +266,8 @@ def sharpened(share: Any, sharpness: float) -> Any:
     """Raise shares to a power and let rows sum to 1 again: above 1 the likelier gain, below 1 the others."""
     if sharpness == 1:
         return share
-    data = share.data**sharpness
     lengths = np.diff(share.indptr)
+    data = (share.data / np.repeat(np.maximum.reduceat(share.data, share.indptr[:-1]), lengths)) ** sharpness
     totals = np.add.reduceat(data, share.indptr[:-1])  # no row is empty
     return sparse.csr_array((data / np.repeat(totals, lengths), share.indices, share.indptr), share.shape)
 
@@ -287,7 +287,7 @@ def mean_and_error(values: Floats, weight: Weights) -> tuple[float, float]:
 def choose_shape(
     source: Source,
     surprises: Callable[[Seen, float], Floats],
-    costs: Callable[[Seen, float], Floats],
+    costs: Callable[[Seen, float], Floats] | None,
     weight: Weights,
     sharpness: float | None = None,
 ) -> tuple[Any, float]:
@@ -301,7 +301,8 @@ def choose_shape(
     source : Source
         Which holds out m rows.
     surprises, costs : callable
-        Function of what is seen of these rows, and of a sharpness; returns a number for each row.
+        Function of what is seen of these rows, and of a sharpness; returns a number for each row. Costs may be None
+        where no single row has one.
     weight : ndarray of shape (m,) or None
         Sample weights of these rows.
     sharpness : float or None
@@ -309,6 +310,8 @@ def choose_shape(
     """
     seen = {option: source.held_out(option) for option in source.options}
     likely = _least(seen, surprises, weight, sharpness, (1, USUAL, 5))
+    if costs is None:
+        return likely
     cheap = _least(seen, costs, weight, sharpness, (USUAL,))
     if likely == cheap:
         return likely
@@ -326,8 +329,8 @@ def _least(
 ) -> tuple[Any, float]:
     """Option and sharpness of least mean loss.
 
-    Options are compared at some places of `SHARPNESS`, of equals the first is taken; then, at the best, sharpness goes up
-    or down as long as the loss gets less.
+    Options are compared at some places of `SHARPNESS`, of equals the first is taken; then, at the best, sharpness goes
+    up or down as long as the loss gets less.
     """
 
     def mean(option: Any, power: float) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics import euclidean_distances
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from clems.candidates import choose_candidates
@@ -298,7 +299,7 @@ class CLEMS(LabelEmbeddingClassifier):
         """
         check_is_fitted(self)
         if not hasattr(self._see, "at_depth"):
-            raise ValueError(f"at_depth needs trees, which the estimator {self.estimator!r} does not have.")
+            raise ValueError(f"at_depth needs trees, which {type(self.estimator).__name__} does not have.")
         other = copy(self)
         other.depth_ = None if depth is None else check_count(depth, "depth")
         other._see = self._see.at_depth(other.depth_)
@@ -394,7 +395,8 @@ class CLEMS(LabelEmbeddingClassifier):
 
         self.estimator_ = fit(training)
         source = source_of(self.estimator_, training, depths, rows, self.n_jobs)
-        if len(source.rows) or self.decoder == "nearest" or len(rows) < FOLDS:
+        few = len(rows) < FOLDS or isinstance(regressor, KNeighborsRegressor)  # fewer rows than neighbours
+        if len(source.rows) or self.decoder == "nearest" or few:
             return source
         return held_out_by_folds(source, fit, training, depths, rows, random_state)
 
@@ -414,12 +416,12 @@ class CLEMS(LabelEmbeddingClassifier):
                 return surprise(sharpened(seen.share, sharpness), self.candidates_.labels, truth)
 
             def costs(seen: Seen, sharpness: float) -> Floats:
-                if self._own_label_based:  # which no single row has
-                    return surprises(seen, sharpness)
                 decide = self._decision(None, quickly=True)
                 return self.cost_.rowwise(truth, decide(seen, self._posterior(seen, sharpness)))
 
-            option, self.sharpness_ = choose_shape(source, surprises, costs, weight, sharpness)
+            option, self.sharpness_ = choose_shape(
+                source, surprises, None if self._own_label_based else costs, weight, sharpness
+            )
             seen = source.held_out(option)
             posterior = self._posterior(seen, self.sharpness_)
             self._thresholds = {name: find(posterior.marginals, truth, weight) for name, find in LABEL_BASED.items()}
@@ -471,7 +473,7 @@ class CLEMS(LabelEmbeddingClassifier):
         return self.cost_ if cost is None else self._checked_cost(cost)
 
     def _checked_cost(self, cost: Any) -> Cost:
-        return super()._checked_cost("hamming" if label_based(cost) else cost)
+        return super()._checked_cost("f1" if label_based(cost) else cost)
 
     def _criterion(self) -> Criterion:
         return get_criterion(self._own_label_based or self.cost_)
