@@ -1,4 +1,4 @@
-.PHONY: demo test format bench bench-data bench-chains table2 forests fuzz test-oldest clean
+.PHONY: demo test format bench bench-data bench-chains bench-joint table2 table3 decisions forests fuzz test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -23,7 +23,7 @@ format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: bench-data bench-chains  ## Ratios against others, side by side in one run; needs CLEMS_DATA; half an hour.
+bench: bench-data bench-chains bench-joint  ## Ratios against others, side by side in one run; needs CLEMS_DATA; half an hour.
 	$(BIN)/python -m benchmarks.solver --output benchmarks/results/solver.md
 
 bench-data: $(VENV)/.bench  ## The part of it about data: readers and splits; needs CLEMS_DATA; about two minutes.
@@ -33,6 +33,9 @@ bench-data: $(VENV)/.bench  ## The part of it about data: readers and splits; ne
 bench-chains: $(VENV)/.bench  ## The part of it about BR, CC, PCC and CFT; needs CLEMS_DATA; about ten minutes.
 	$(BIN)/python -m benchmarks.chains --output benchmarks/results/chains.md
 
+bench-joint: $(VENV)/.bench  ## The part of it about CLEMS, BR and scikit-learn's joint forest; needs CLEMS_DATA; ten minutes.
+	$(BIN)/python -m benchmarks.joint --output benchmarks/results/joint.md
+
 fuzz: $(VENV)/.test  ## Half a million mutated files for the readers; about six minutes.
 	$(BIN)/python -m benchmarks.fuzz --files 500000 --output benchmarks/results/fuzz.md
 
@@ -41,6 +44,12 @@ table2: table2-br table2-cc table2-pcc table2-clems table2-cft  ## The paper's T
 table2-cft: SETS = --datasets emotions,scene,yeast,medical
 table2-%: $(VENV)/.demo  ## One learner of it; all but CFT take a few minutes.
 	$(BIN)/python -m benchmarks.table2 $* $(SETS) --output benchmarks/results/table2/$*.md
+
+table3: $(VENV)/.demo  ## The paper's Table 3, trained directly for micro and macro F1; needs CLEMS_DATA; two minutes.
+	$(BIN)/python -m benchmarks.table3 --output benchmarks/results/table3.md
+
+decisions: $(VENV)/.demo  ## All learners on eight datasets, tuned over depths; needs CLEMS_DATA; hours, goes on where it was.
+	$(BIN)/python -m benchmarks.decisions
 
 forests: $(VENV)/.demo  ## Candidates for the default forest compared; needs CLEMS_DATA; about ten minutes.
 	$(BIN)/python -m benchmarks.forests --output benchmarks/results/forests.md

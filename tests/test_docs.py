@@ -85,6 +85,18 @@ def test_the_readme_shows_other_learners():
     assert names["model"].predict_proba(X[40:]).shape == (20, 3)
 
 
+@pytest.mark.parametrize(
+    ("page", "before"), [("README.md", "And what a fitted model can be asked:"), ("docs/decisions.md", "for any cost:")]
+)
+def test_what_a_fitted_model_can_be_asked(page, before):
+    code = ROOT.joinpath(page).read_text().partition(before)[2].partition("```python\n")[2].partition("```")[0]
+    X, Y = digit_scenes(90, random_state=0)
+    names = {"CLEMS": clems.CLEMS, "X": X[:60], "Y": Y[:60], "X_new": X[60:]}
+    exec(code, names)
+    assert names["labels"].shape == (30, 3, 10)
+    assert names["probability"].shape == names["cost"].shape == (30, 3)
+
+
 def test_the_readme_reads_a_table(tmp_path, monkeypatch, capsys):
     section = ROOT.joinpath("README.md").read_text().partition("## Your own data\n")[2]
     code = section.partition("```python\n")[2].partition("```")[0]

@@ -589,19 +589,16 @@ def calibrated(n, seed=0):
 
 
 def test_thresholds_of_true_probabilities_are_nearly_the_best():
-    marginals, Y = calibrated(200_000)
-    grid = np.linspace(0.05, 0.55, 21)
-    each = threshold_of_each_label(marginals, Y, None)
-    reached = f1_at(each, marginals, Y)
-    np.testing.assert_allclose(each, reached / 2, atol=5e-3)
-    assert (reached > 0.99 * np.max([f1_at(t, marginals, Y) for t in grid], axis=0)).all()
-    (common,) = common_threshold(marginals, Y, None)
-    flat = marginals.reshape(-1, 1), Y.reshape(-1, 1)
-    (micro,) = f1_at(common, *flat)
-    assert common == pytest.approx(micro / 2, abs=3e-3)
-    assert micro > 0.99 * max(f1_at(t, *flat)[0] for t in grid)
-    assert micro == pytest.approx(get_criterion("micro_f1")(Y, marginals > common))
-    assert reached.mean() == pytest.approx(get_criterion("macro_f1")(Y, marginals > each))
+    """F1 is judged by the probabilities themselves, which have no noise."""
+    marginals, Y = calibrated(20_000)
+    flat = marginals.reshape(-1, 1)
+    each, common = threshold_of_each_label(marginals, Y, None), common_threshold(marginals, Y, None)
+    for threshold, p in [(each, marginals), (common, flat)]:
+        reached = f1_at(threshold, p, p)
+        np.testing.assert_allclose(threshold, reached / 2, atol=1e-2)
+        assert (reached > 0.999 * np.max([f1_at(t, p, p) for t in np.linspace(0.05, 0.55, 51)], axis=0)).all()
+    assert f1_at(common, flat, Y.reshape(-1, 1))[0] == pytest.approx(get_criterion("micro_f1")(Y, marginals > common))
+    assert f1_at(each, marginals, Y).mean() == pytest.approx(get_criterion("macro_f1")(Y, marginals > each))
 
 
 @pytest.mark.parametrize("find", [threshold_of_each_label, common_threshold])
