@@ -49,7 +49,7 @@ def trial(learner: str, dataset: str, costs: list[str], repetition: int, setting
     def fit(**cost):
         return kind(**cost, random_state=repetition, **settings).fit(X[train], Y[train])
 
-    if kind.cost_at_predict:
+    if kind.cost_at_predict and not kind.cost_at_fit:
         model = fit()
         predicted = {cost: model.predict(X[test], cost=cost) for cost in costs}
     elif kind.cost_sensitive:

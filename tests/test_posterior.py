@@ -615,7 +615,16 @@ def test_a_threshold_is_half_of_the_best_f1_of_any_cut(n):
     marginals = marginals.round(1)  # which makes ties
     cuts = [-1, *np.unique(marginals)]
     best = np.max([f1_at(cut, marginals, Y) for cut in cuts], axis=0)
-    np.testing.assert_allclose(threshold_of_each_label(marginals, Y, None), best / 2)
+    known = Y.any(axis=0)
+    found = threshold_of_each_label(marginals, Y, None)
+    np.testing.assert_allclose(found[known], best[known] / 2)
+    assert (found[~known] == common_threshold(marginals, Y, None)).all()
+
+
+def test_without_any_label_a_threshold_is_one_half():
+    marginals, Y = calibrated(9)
+    assert threshold_of_each_label(marginals, 0 * Y, None).tolist() == [0.5] * 3
+    assert common_threshold(marginals, 0 * Y, None).tolist() == [0.5]
 
 
 # CLEMS

@@ -385,9 +385,10 @@ def common_threshold(marginals: Floats, Y: Vectors, weight: NDArray[np.float64] 
 
 
 def threshold_of_each_label(marginals: Floats, Y: Vectors, weight: NDArray[np.float64] | None) -> Floats:
-    """Threshold for each label under which its F1, and so macro F1, is greatest, shape (K,).
+    """Threshold for each label by which its F1, and so macro F1, is greatest if probabilities are right, shape (K,).
 
-    The best threshold is half of the F1 that can be had: of all cuts between these rows the best F1 is taken.
+    The best threshold is half of the F1 that can be had: of all cuts between these rows the best F1 is taken. A label
+    that no row has gets the common threshold of all labels; if that is the only one, ½.
     """
     rows = np.ones(len(Y)) if weight is None else weight
     result = np.empty(Y.shape[1])
@@ -396,6 +397,9 @@ def threshold_of_each_label(marginals: Floats, Y: Vectors, weight: NDArray[np.fl
         true, predicted = (rows * y)[likeliest_first].cumsum(), rows[likeliest_first].cumsum()
         ends = np.append(np.diff(p[likeliest_first]) < 0, True)  # rows of equal probability are not cut apart
         result[label] = (true / (true[-1] + predicted))[ends].max()
+    unknown = result == 0
+    if unknown.any():
+        result[unknown] = 0.5 if Y.shape[1] == 1 else common_threshold(marginals, Y, weight)[0]
     return result
 
 

@@ -25,7 +25,7 @@ SHARPNESS = (0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.5)
 USUAL = 3  # place of the one from which the search begins
 LEAST = 1e-3  # probabilities nearer to 0 or 1 are judged as if they were this far
 NEGLIGIBLE = 1e-6  # share, as a multiple of the greatest of a row, that is taken for nothing
-VARIANCES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003)  # around a predicted point, as multiples of that of all points
+VARIANCES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)  # around a predicted point, as multiples of that of all points
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def source_of(
         spread = max(float(training.points.var(axis=0).mean()), np.finfo(np.float64).tiny)
         by_distance = ByDistance(model, training.points, training.frequency, spread)
         variances = [spread * multiple for multiple in VARIANCES]
-        return Source(lambda own: replace(by_distance, variance=own), variances, variances[2], rows[:0], _nothing)
+        return Source(lambda own: replace(by_distance, variance=own), variances, variances[5], rows[:0], _nothing)
     trees = model if isinstance(model, Trees) else trees_of(model, n, training.weight)
     leaves = leaves_of(trees.trees, training.X, n_jobs)
     content = sort_leaves(trees, leaves, training.groups, L)

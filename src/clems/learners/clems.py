@@ -73,10 +73,11 @@ class CLEMS(LabelEmbeddingClassifier):
         truths and predictions, see :func:`clems.get_cost`. Also "micro_f1" and "macro_f1", which are optimised by
         thresholds of the labels' probabilities.
     decoder : {"auto", "nearest", "expected", "exact"}, default="auto"
-        How to decide. "nearest" is the paper's way. "expected" takes the least expected cost of the candidates and of
-        what a search from there finds. "exact" takes the least of all 2^K vectors, for costs that have such a rule:
-        hamming, F-measures, rank, composition, zero_one, prices. "auto" takes what costs least on held-out rows; of
-        equals the simpler, in the order above.
+        How to decide. "nearest" is the paper's way. "expected" takes the least expected cost of the candidates and, for
+        costs without an exact rule, of what a search from there finds. "exact" takes the least of all 2^K vectors, for
+        costs that have such a rule: hamming, F-measures, rank, composition, zero_one, prices. "auto" takes "exact", or
+        "expected" for costs without such a rule, unless another costs less on held-out rows by more than a standard
+        error.
     depths : sequence of int or None, default=(5, 10, 15, 20, 25, 30, 35)
         Depths of trees to choose from, on held-out rows. None does not choose: trees end where they end.
     sharpness : "auto" or float, default="auto"
