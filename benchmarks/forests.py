@@ -1,4 +1,4 @@
-"""Which forest suits an embedding whose predicted points are decoded: quality and time of several over the datasets of `table2`.
+"""Which forest suits an embedding decoded to the nearest: quality and time over the datasets of `table2`.
 
 Usage: python -m benchmarks.forests [--output FILE] [--splits 5]
 """
@@ -28,9 +28,10 @@ FORESTS = {
     "extra trees, d/5, split ≥ 8": ExtraTreesRegressor(max_features=0.2, min_samples_split=8, n_jobs=-1),
 }
 TEXT = """\
-Made by `make forests`. Mean test cost of CLEMS, decoder="nearest", over {splits} random splits 50/25/25 as a multiple of what the paper
-prints for CLEMS (its Table 2), averaged over five datasets and over all costs; the worst cell of the twenty; how many
-cells are more than 5 % above the paper; and the time of all fits and predictions relative to the default's.
+Made by `make forests`. Mean test cost of CLEMS, decoder="nearest", over {splits} random splits 50/25/25 as a multiple of
+what the paper prints for CLEMS (its Table 2), averaged over five datasets and over all costs; the worst cell of the
+twenty; how many cells are more than 5 % above the paper; and the time of all fits and predictions relative to the
+default's.
 
 | 100 trees | {columns} | mean | worst | > 1.05 | time |
 |---|{rules}---|---|---|---|
