@@ -28,8 +28,8 @@ FORESTS = {
     "extra trees, d/5, split ≥ 8": ExtraTreesRegressor(max_features=0.2, min_samples_split=8, n_jobs=-1),
 }
 TEXT = """\
-Made by `make forests`. Mean test cost of CLEMS, decoder="nearest", over {splits} random splits 50/25/25 as a multiple of
-what the paper prints for CLEMS (its Table 2), averaged over five datasets and over all costs; the worst cell of the
+Made by `make forests`. Mean test cost of CLEMS, decoder="nearest", over {splits} random splits 50/25/25 as a multiple
+of what the paper prints for CLEMS (its Table 2), averaged over five datasets and over all costs; the worst cell of the
 twenty; how many cells are more than 5 % above the paper; and the time of all fits and predictions relative to the
 default's.
 
