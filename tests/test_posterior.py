@@ -877,7 +877,8 @@ def test_a_few_rows_suffice(kind, cost, n):
 
 
 def test_neighbours_may_be_all_rows():
-    CLEMS(estimator=KNeighborsRegressor(5), random_state=0).fit(X[:5], Y[:5])
+    fitted = CLEMS(estimator=KNeighborsRegressor(5), random_state=0).fit(X[:5], Y[:5])
+    np.testing.assert_allclose(fitted.predict_proba(X[TEST]), np.tile(Y[:5].mean(axis=0), (120, 1)))
 
 
 @kinds

@@ -204,7 +204,7 @@ def source_of(
         variances = [spread * multiple for multiple in VARIANCES]
         return Source(lambda own: replace(by_distance, variance=own), variances, variances[5], rows[:0], _nothing)
     trees = model if isinstance(model, Trees) else trees_of(model, n, training.weight)
-    leaves = leaves_of(trees.trees, training.X, n_jobs)
+    leaves = trees.leaves(training.X, n_jobs)
     content = sort_leaves(trees, leaves, training.groups, L)
     deepest = max(tree.get_depth() for tree in trees.trees)
     differing: list[int | None] = [depth for depth in depths if depth is not None and depth < deepest]
