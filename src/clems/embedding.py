@@ -26,7 +26,9 @@ class LabelEmbeddingClassifier(MultiLabelClassifier):
     predictor = "regressor"
 
     @abstractmethod
-    def _fit_encode(self, Y: Labels, weight: NDArray[np.float64] | None, random_state: np.random.RandomState) -> Floats:
+    def _fit_encode(
+        self, X: Any, Y: Labels, weight: NDArray[np.float64] | None, random_state: np.random.RandomState
+    ) -> Floats:
         """Learn the embedding and return the code of each training row, shape (n, M)."""
 
     @abstractmethod
@@ -35,7 +37,7 @@ class LabelEmbeddingClassifier(MultiLabelClassifier):
 
     def _fit(self, X: Any, Y: Labels, weight: NDArray[np.float64] | None, random_state: np.random.RandomState) -> None:
         regressor = self._regressor(random_state)
-        Z = self._fit_encode(Y, weight, random_state)
+        Z = self._fit_encode(X, Y, weight, random_state)
         start = perf_counter()
         self.estimator_ = fit_regressor(regressor, X, Z, weight)
         self._say(f"regressor: {type(self.estimator_).__name__} in {perf_counter() - start:.1f} s")

@@ -320,7 +320,7 @@ class CLEMS(LabelEmbeddingClassifier):
         distance = euclidean_distances(self.embedding_.truth, self.embedding_.prediction)
         return np.asarray((distance - wanted) ** 2)
 
-    def _fit_encode(self, Y: Labels, weight: NDArray[np.float64] | None, random_state: np.random.RandomState) -> Floats:
+    def _fit_encode(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> Floats:  # noqa: ARG002
         if self.roles not in ROLES:
             raise ValueError(f"roles must be one of {', '.join(map(repr, ROLES))}; got {self.roles!r}.")
         if self.dtype not in DTYPES:
@@ -364,7 +364,7 @@ class CLEMS(LabelEmbeddingClassifier):
             )
         depths, sharpness = self._checked_depths(), self._checked_sharpness()
         regressor = None if self.estimator is None else self._regressor(random_state)
-        self._fit_encode(Y, weight, random_state)
+        self._fit_encode(X, Y, weight, random_state)
         start = perf_counter()
         source = self._source(X, weight, depths, random_state, regressor)
         name = "trees" if regressor is None else type(regressor).__name__
