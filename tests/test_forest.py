@@ -206,7 +206,7 @@ def test_shares_at_a_depth_are_distributed_as_those_of_trees_grown_to_it():
         trees = grow_trees(SPREAD[:200], [CURVE[:200]], group, None, random_state, max_depth=depth, n_trees=300)
         shares = sort_leaves(trees, trees.leaves(SPREAD[:200]), group, 200).at(cut)
         value = len(trees.trees) * (shares.table @ CURVE[:200])
-        return value[shares.place[trees.leaves(new) + shares.starts[:-1, None]]]
+        return value[shares.place[trees.leaves(new) + starts_of(trees.trees)[:-1, None]]]
 
     check_samples(sample(None, 0, cut=3), sample(3, 1), sample(5, 2))
 
@@ -252,16 +252,20 @@ def test_many_sparse_features_stay_sparse(monkeypatch):
     np.testing.assert_allclose(shares(sparse.csr_array(NEW)).sum(axis=1), 1)
 
 
-def test_bags_are_drawn_with_replacement():
-    bags = grown(n_trees=200).bags
-    assert bags.shape == (200, N)
-    assert (bags.sum(axis=1) == N).all()
-    assert (bags == 0).mean() == pytest.approx((1 - 1 / N) ** N, abs=0.01)
+def test_bags_are_drawn_with_replacement_for_every_other_tree_of_a_target():
+    for targets, sampled in [((POINTS,), np.arange(400) % 2 == 0), ((POINTS, POINTS), np.arange(400) % 4 < 2)]:
+        trees = grown(targets=targets, n_trees=400)
+        assert trees.bags.shape == trees.weight.shape == (400, N)
+        assert (trees.bags[~sampled] == 1).all()
+        assert (trees.bags[sampled].sum(axis=1) == N).all()
+        assert (trees.bags[sampled] == 0).mean() == pytest.approx((1 - 1 / N) ** N, abs=0.01)
+        assert (trees.weight == 1).all()
 
 
 def test_weights_multiply_the_bags():
     plain, weighted, doubled = (grown(weight=weight) for weight in (None, COUNTS, np.full(N, 2.0)))
     assert np.array_equal(weighted.bags, plain.bags * COUNTS)
+    assert (weighted.weight == COUNTS).all()
     for tree, bag in zip(weighted.trees, weighted.bags, strict=True):
         assert tree.tree_.weighted_n_node_samples[0] == bag.sum()
     assert np.array_equal(doubled.bags, 2 * plain.bags)
@@ -289,12 +293,10 @@ def test_grown_trees_stop_at_their_depth():
 
 @pytest.mark.parametrize("weight", [None, COUNTS], ids=["plain", "weighted"])
 @pytest.mark.parametrize("depth", [None, 1, 3, BEYOND])
-def test_leaves_hold_all_rows_in_the_bags(weight, depth):
+def test_leaves_hold_all_rows(weight, depth):
     trees = grown(weight=weight, n_trees=20)
     leaves = sorted_leaves(trees)
-    assert leaves.counts.sum() == trees.bags.sum()
-    by_group = np.bincount(GROUP, trees.bags.sum(axis=0), GROUPS)
-    assert np.array_equal(leaves.counts.sum(axis=0), by_group)
+    assert np.array_equal(leaves.counts.sum(axis=0), 20 * np.bincount(GROUP, weight, GROUPS))
     shares = leaves.at(depth)
     total = shares.table.sum(axis=1)
     np.testing.assert_allclose(total[total > 0], 1 / 20)
@@ -308,10 +310,12 @@ def test_trees_that_do_not_count_have_no_say(seed):
     trees = grown(n_trees=6)
     shares, leaves = sorted_leaves(trees).at(4), trees.leaves(NEW)
     counted = np.random.default_rng(seed).random(leaves.shape) < 0.5
-    nodes = shares.place[leaves + shares.starts[:-1, None]]
+    counted[0] |= ~counted.any(axis=0)
+    nodes = shares.place[leaves + starts_of(trees.trees)[:-1, None]]
     alone = 6 * np.stack([shares.table[own].toarray() for own in nodes])
-    wanted = (alone * counted[:, :, None]).sum(axis=0) / np.maximum(counted.sum(axis=0), 1)[:, None]
-    np.testing.assert_allclose(shares.of_leaves(leaves, counted).toarray(), wanted, atol=1e-12)
+    wanted = (alone * counted[:, :, None]).sum(axis=0) / counted.sum(axis=0)[:, None]
+    new = np.zeros(len(NEW), np.intp), np.zeros(leaves.shape)  # which are not in their leaves
+    np.testing.assert_allclose(shares.held_out(leaves, counted, *new).toarray(), wanted, atol=1e-12)
 
 
 # Trees of fitted forests

@@ -60,18 +60,21 @@ def _shape(n_features: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Trees:
-    """Fitted trees and how much each training row counted in each of them.
+    """Fitted trees and how much each training row counts in each of them.
 
     Attributes
     ----------
     trees : list
         Trees of scikit-learn's.
     bags : ndarray of shape (T, n)
-        Weight of each training row in each tree; 0 where the tree has not seen it.
+        Weight of each training row when a tree was grown; 0 where the tree has not seen it.
+    weight : ndarray of shape (T, n)
+        Weight of each training row in what its leaf says.
     """
 
     trees: list[Any]
     bags: NDArray[np.float64]
+    weight: NDArray[np.float64]
 
     def leaves(self, X: Any, n_jobs: int | None = None) -> Nodes:
         """Leaf of each row in each tree, shape (T, n)."""
@@ -89,10 +92,12 @@ def grow_trees(
     n_trees: int = 100,
     n_jobs: int | None = None,
 ) -> Trees:
-    """Grow extremely randomised trees, each on a bootstrap sample and on one of several targets in turn.
+    """Grow extremely randomised trees on several targets in turn.
 
+    Every other tree of a target is grown on all rows, the others on a bootstrap sample, so that every row is out of the
+    bag of some trees. What a leaf says is read from all rows that fall into it, whether the tree has seen them or not.
     Of a target with more than `WIDE` columns a tree sees so many random combinations: the search for a split takes less
-    time, and what a leaf holds is read from its rows, not from the target it was grown on.
+    time.
 
     Parameters
     ----------
@@ -123,10 +128,13 @@ def grow_trees(
         "max_depth": max_depth,
     }
 
-    def grow(seed: int, target: Floats) -> tuple[Any, NDArray[np.float64]]:
+    rows = np.ones(n) if weight is None else weight
+
+    def grow(seed: int, target: Floats, sampled: bool) -> tuple[Any, NDArray[np.float64]]:
         own = np.random.RandomState(seed)
-        bag = np.bincount(own.randint(0, n, n), minlength=n).astype(np.float64)
-        bag = bag if weight is None else bag * weight
+        bag = rows.copy()
+        if sampled:
+            bag *= np.bincount(own.randint(0, n, n), minlength=n)
         if target.shape[1] > WIDE:
             target = target @ own.standard_normal((target.shape[1], WIDE))
         tree = ExtraTreeRegressor(**settings, random_state=own.randint(2**31 - 1))
@@ -135,10 +143,11 @@ def grow_trees(
 
     seeds = random_state.randint(2**31 - 1, size=n_trees).tolist()
     grown = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(grow)(seed, targets[which % len(targets)]) for which, seed in enumerate(seeds)
+        delayed(grow)(seed, targets[which % len(targets)], which // len(targets) % 2 == 0)
+        for which, seed in enumerate(seeds)
     )
     trees, bags = zip(*grown, strict=True)
-    return Trees(list(trees), np.stack(bags))
+    return Trees(list(trees), np.stack(bags), np.broadcast_to(rows, (n_trees, n)))
 
 
 def has_trees(estimator: Any) -> bool:
@@ -163,7 +172,7 @@ def trees_of(forest: Any, n: int, weight: NDArray[np.float64] | None) -> Trees:
             or abs(bags @ weight - roots).sum() < abs(bags.sum(axis=1) - roots).sum()
         ):
             bags = bags * weight
-    return Trees(list(trees), bags)
+    return Trees(list(trees), bags, bags)
 
 
 def leaves_of(trees: list[Any], X: Any, n_jobs: int | None = None) -> Nodes:
@@ -241,37 +250,65 @@ class LeafShares:
     ----------
     trees : list
         The trees.
-    starts : ndarray of shape (T + 1,)
-        Where the nodes of each tree begin, all trees taken together.
     place : ndarray of shape (R,)
-        Which row of `table` each node stands for.
+        Which row of `table` each node stands for; nodes are numbered one tree after the other.
+    weight : ndarray of shape (R,)
+        Weight of the training rows in each node.
     table : CSR array of shape (R, L)
         Share of each group in each node, divided by the number of trees.
     """
 
     trees: list[Any]
-    starts: Nodes
     place: Nodes
+    weight: NDArray[np.float64]
     table: Any
 
     def __call__(self, X: Any, n_jobs: int | None = None) -> Any:
         """Share of each group for each row, a CSR array of shape (n, L) whose rows sum to 1."""
         return self.of_leaves(leaves_of(self.trees, X, n_jobs))
 
-    def of_leaves(self, leaves: Nodes, counted: NDArray[np.bool_] | None = None) -> Any:
-        """Shares for rows whose leaves are known, from all trees or from those that are counted, both (T, n)."""
-        T, n = leaves.shape
-        nodes = self.place[(leaves + self.starts[:-1, None]).T]
-        if counted is None:
-            indices, ends, scale = nodes.ravel(), np.arange(0, n * T + 1, T), np.ones(n)
-        else:
-            numbers = counted.sum(axis=0)
-            indices, ends = nodes[counted.T], np.concatenate([[0], numbers.cumsum()])
-            scale = T / np.maximum(numbers, 1)
-        members = sparse.csr_array(
-            (np.repeat(scale, np.diff(ends)), indices.astype(np.int32), ends.astype(np.int32)), (n, len(self.place))
-        )
+    def of_leaves(self, leaves: Nodes) -> Any:
+        """Shares for rows whose leaves, shape (T, n), are known."""
+        nodes = self._nodes(leaves)
+        return self._mean(nodes, np.ones(nodes.size), np.full(len(nodes), nodes.shape[1]))
+
+    def held_out(self, leaves: Nodes, counted: NDArray[np.bool_], groups: Nodes, weight: NDArray[np.float64]) -> Any:
+        """Shares for training rows, each left out of what its leaves say.
+
+        Parameters
+        ----------
+        leaves : ndarray of shape (T, n)
+            Their leaves.
+        counted : ndarray of shape (T, n)
+            Which trees have a say, for each row at least one. Their leaves hold other rows too.
+        groups : ndarray of shape (n,)
+            Group of each row.
+        weight : ndarray of shape (T, n)
+            Weight of each row in its leaf.
+        """
+        nodes, counted, weight = self._nodes(leaves), counted.T, weight.T
+        total, numbers = self.weight[nodes], counted.sum(axis=1)
+        weight = np.where(weight < (1 - ROUNDING) * total, weight, 0)  # next to which all others are nothing
+        others = np.where(counted, total - weight, np.inf)
+        scale = (counted.shape[1] / numbers)[:, None] * total / others
+        share = self._mean(nodes[counted], scale[counted], numbers)
+        rows = np.arange(len(groups))
+        own = np.asarray(share[rows, groups]).ravel()
+        rest = own - (weight / others).sum(axis=1) / numbers
+        taken = np.where(rest < ROUNDING * own, own, own - rest)
+        return share - sparse.csr_array((taken, (rows, groups)), share.shape)
+
+    def _nodes(self, leaves: Nodes) -> Nodes:
+        return np.asarray(self.place[(leaves + starts_of(self.trees)[:-1, None]).T])
+
+    def _mean(self, nodes: Nodes, scale: Floats, numbers: Nodes) -> Any:
+        """Sum over the nodes of each row, of which there are `numbers`, of their rows of the table times a scale."""
+        ends = np.concatenate([[0], numbers.cumsum()]).astype(np.int32)
+        members = sparse.csr_array((scale, nodes.ravel().astype(np.int32), ends), (len(numbers), len(self.place)))
         return members @ self.table
+
+
+ROUNDING = 1e-9  # what is left of a weight, as a share of it, that is taken for nothing
 
 
 @dataclass(frozen=True)
@@ -282,14 +319,11 @@ class Leaves:
     ----------
     trees : list
         The trees.
-    starts : ndarray of shape (T + 1,)
-        Where the nodes of each tree begin, all trees taken together.
     counts : CSR array of shape (R, L)
-        Weight of the rows of each group in each leaf.
+        Weight of the rows of each group in each leaf; nodes are numbered one tree after the other.
     """
 
     trees: list[Any]
-    starts: Nodes
     counts: Any
 
     def at(self, depth: int | None) -> LeafShares:
@@ -298,9 +332,9 @@ class Leaves:
         size = len(place)
         merge = sparse.csc_array((np.ones(size), place.astype(np.int32), np.arange(size + 1)), (size, size))
         table = merge.tocsr() @ self.counts
-        weight = table.sum(axis=1) * len(self.trees)
-        table.data /= np.repeat(weight, np.diff(table.indptr))
-        return LeafShares(self.trees, self.starts, place, table)
+        weight = np.asarray(table.sum(axis=1))
+        table.data /= np.repeat(weight * len(self.trees), np.diff(table.indptr))
+        return LeafShares(self.trees, place, weight, table)
 
 
 def sort_leaves(trees: Trees, leaves: Nodes, groups: Nodes, n_groups: int) -> Leaves:
@@ -318,10 +352,10 @@ def sort_leaves(trees: Trees, leaves: Nodes, groups: Nodes, n_groups: int) -> Le
         How many groups there are.
     """
     starts = starts_of(trees.trees)
-    tree, row = np.nonzero(trees.bags)
+    tree, row = np.nonzero(trees.weight)
     node = (leaves + starts[:-1, None])[tree, row]
     counts = sparse.coo_array(
-        (trees.bags[tree, row], (node.astype(np.int32), groups[row].astype(np.int32))),
+        (trees.weight[tree, row], (node.astype(np.int32), groups[row].astype(np.int32))),
         (starts[-1], n_groups),
     )
-    return Leaves(trees.trees, starts, counts.tocsr())
+    return Leaves(trees.trees, counts.tocsr())

@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from clems.counts import Floats
 from clems.decoding import marginals_of
-from clems.forest import LeafShares, Leaves, Trees, has_trees, leaves_of, sort_leaves, trees_of
+from clems.forest import LeafShares, Leaves, Trees, has_trees, sort_leaves, trees_of
 
 Rows = NDArray[np.intp]
 Weights = NDArray[np.float64] | None
@@ -83,11 +83,10 @@ class ByLeaves:
 
     def __call__(self, X: Any, n_jobs: int | None = None) -> Seen:
         """See rows."""
-        return self.of_leaves(leaves_of(self.shares.trees, X, n_jobs))
+        return self.of_share(self.shares(X, n_jobs))
 
-    def of_leaves(self, leaves: Rows, counted: NDArray[np.bool_] | None = None) -> Seen:
-        """See rows whose leaves are known, by all trees or by those that are counted."""
-        share = self.shares.of_leaves(leaves, counted)
+    def of_share(self, share: Any) -> Seen:
+        """See rows whose shares are known."""
         return Seen(share, share @ self.points)
 
 
@@ -215,7 +214,12 @@ def source_of(
     def at(depth: int | None) -> ByLeaves:
         return ByLeaves(content, content.at(depth), training.points)
 
-    return Source(at, differing, differing[-1], rows, lambda depth: at(depth).of_leaves(leaves[:, rows], unseen))
+    def held_out(depth: int | None) -> Seen:
+        by_leaves = at(depth)
+        own = leaves[:, rows], unseen, training.groups[rows], trees.weight[:, rows]
+        return by_leaves.of_share(by_leaves.shares.held_out(*own))
+
+    return Source(at, differing, differing[-1], rows, held_out)
 
 
 def _nothing(option: Any) -> Seen:
