@@ -378,28 +378,28 @@ def ranked(cost: Cost, posterior: Posterior, predicted: Vectors, k: int) -> TopK
     return TopK(labels, probability, costs)
 
 
-def common_threshold(marginals: Floats, Y: Vectors, weight: NDArray[np.float64] | None) -> Floats:
-    """Threshold for all labels together under which micro F1 is greatest, shape (1,)."""
-    each = None if weight is None else np.repeat(weight, Y.shape[1])
-    return threshold_of_each_label(marginals.reshape(-1, 1), Y.reshape(-1, 1), each)
+def common_threshold(marginals: Floats, weight: NDArray[np.float64] | None) -> Floats:
+    """Threshold for all labels together under which micro F1 is greatest if probabilities are right, shape (1,)."""
+    each = None if weight is None else np.repeat(weight, marginals.shape[1])
+    return threshold_of_each_label(marginals.reshape(-1, 1), each)
 
 
-def threshold_of_each_label(marginals: Floats, Y: Vectors, weight: NDArray[np.float64] | None) -> Floats:
+def threshold_of_each_label(marginals: Floats, weight: NDArray[np.float64] | None) -> Floats:
     """Threshold for each label by which its F1, and so macro F1, is greatest if probabilities are right, shape (K,).
 
-    The best threshold is half of the F1 that can be had: of all cuts between these rows the best F1 is taken. A label
-    that no row has gets the common threshold of all labels; if that is the only one, ½.
+    Predicting the likeliest rows, their probabilities tell how many are true, and so the F1. The best threshold is half
+    of the best of these: to add a row pays if it is true in more than that share of cases. A label that no row can have
+    gets the common threshold of all labels; if that is the only one, ½.
     """
-    rows = np.ones(len(Y)) if weight is None else weight
-    result = np.empty(Y.shape[1])
-    for label, (p, y) in enumerate(zip(marginals.T, Y.T, strict=True)):
+    rows = np.ones(len(marginals)) if weight is None else weight
+    result = np.empty(marginals.shape[1])
+    for label, p in enumerate(marginals.T):
         likeliest_first = np.argsort(-p, kind="stable")
-        true, predicted = (rows * y)[likeliest_first].cumsum(), rows[likeliest_first].cumsum()
-        ends = np.append(np.diff(p[likeliest_first]) < 0, True)  # rows of equal probability are not cut apart
-        result[label] = (true / (true[-1] + predicted))[ends].max()
-    unknown = result == 0
-    if unknown.any():
-        result[unknown] = 0.5 if Y.shape[1] == 1 else common_threshold(marginals, Y, weight)[0]
+        true, predicted = (rows * p)[likeliest_first].cumsum(), rows[likeliest_first].cumsum()
+        result[label] = (true / (true[-1] + predicted)).max()
+    impossible = result == 0
+    if impossible.any():
+        result[impossible] = 0.5 if len(result) == 1 else common_threshold(marginals, weight)[0]
     return result
 
 

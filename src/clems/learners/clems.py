@@ -425,7 +425,7 @@ class CLEMS(LabelEmbeddingClassifier):
             )
             seen = source.held_out(option)
             posterior = self._posterior(seen, self.sharpness_)
-            self._thresholds = {name: find(posterior.marginals, truth, weight) for name, find in LABEL_BASED.items()}
+            self._thresholds = {name: find(posterior.marginals, weight) for name, find in LABEL_BASED.items()}
             if self._own_label_based:
                 value = self._criterion()(truth, self._decision(None)(seen, posterior), weight)
                 self.oob_costs_[THRESHOLD] = 1 - value
