@@ -4,7 +4,7 @@ from clems.candidates import CandidateSet
 from clems.cost import Cost
 from clems.costs import COSTS, f_beta, get_cost, weighted_hamming
 from clems.criteria import CRITERIA, Criterion, get_criterion
-from clems.learners import BR, CC, CFT, CLEMS, ECC, LEARNERS, PCC
+from clems.learners import BR, CC, CFT, CLEMS, ECC, LEARNERS, PCC, SLEEC
 from clems.smacof import Embedding, mirrored_smacof
 
 __version__ = "0.1.0"
@@ -19,6 +19,7 @@ __all__ = [
     "ECC",
     "LEARNERS",
     "PCC",
+    "SLEEC",
     "CandidateSet",
     "Cost",
     "Criterion",

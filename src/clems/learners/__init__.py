@@ -7,6 +7,7 @@ from clems.learners.cft import CFT
 from clems.learners.clems import CLEMS
 from clems.learners.ecc import ECC
 from clems.learners.pcc import PCC
+from clems.learners.sleec import SLEEC
 
 LEARNERS: dict[str, type[MultiLabelClassifier]] = {
     "br": BR,
@@ -15,6 +16,7 @@ LEARNERS: dict[str, type[MultiLabelClassifier]] = {
     "clems": CLEMS,
     "ecc": ECC,
     "pcc": PCC,
+    "sleec": SLEEC,
 }
 
-__all__ = ["BR", "CC", "CFT", "CLEMS", "ECC", "LEARNERS", "PCC"]
+__all__ = ["BR", "CC", "CFT", "CLEMS", "ECC", "LEARNERS", "PCC", "SLEEC"]
