@@ -20,8 +20,9 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from clems import BR, CC, CFT, COSTS, PCC, get_cost, weighted_hamming
-from clems.chain import Chain, beside, by_draws, by_likelihood, grow, probability, row_offsets
+from clems.chain import Chain, by_draws, by_likelihood, grow, probability, row_offsets
 from clems.decoding import Posterior, rule_for
+from clems.division import beside
 from clems.learners import pcc
 from clems.learners.cft import Round, pooled
 

@@ -4,7 +4,7 @@ from clems.candidates import CandidateSet
 from clems.cost import Cost
 from clems.costs import COSTS, f_beta, get_cost, weighted_hamming
 from clems.criteria import CRITERIA, Criterion, get_criterion
-from clems.learners import BR, CC, CFT, CLEMS, LEARNERS, PCC
+from clems.learners import BR, CC, CFT, CLEMS, ECC, LEARNERS, PCC, SLEEC
 from clems.smacof import Embedding, mirrored_smacof
 
 __version__ = "0.1.0"
@@ -16,8 +16,10 @@ __all__ = [
     "CLEMS",
     "COSTS",
     "CRITERIA",
+    "ECC",
     "LEARNERS",
     "PCC",
+    "SLEEC",
     "CandidateSet",
     "Cost",
     "Criterion",

@@ -4,55 +4,19 @@ from __future__ import annotations
 
 import reprlib
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass, replace
-from functools import partial
-from time import perf_counter
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.dummy import DummyClassifier
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from clems.classifier import MultiLabelClassifier, check_estimator, seeded
 from clems.counts import Floats
 from clems.decoding import Posterior
-from clems.forest import default_classifier, truncated
-from clems.validation import check_count
-
-Bits = NDArray[np.uint8]
-Weights = NDArray[np.float64] | None
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What the classifier of one label is trained on.
-
-    Attributes
-    ----------
-    name : object
-        Name of the label.
-    labels : ndarray of shape (m, j)
-        Labels that it sees beside the features.
-    target : ndarray of shape (m,)
-        Zeros and ones.
-    weight : ndarray of shape (m,) or None
-        Sample weights.
-    rows : ndarray of shape (m,) or None
-        Which rows of the features belong to these; None for all.
-    """
-
-    name: Any
-    labels: Bits
-    target: Bits
-    weight: Weights = None
-    rows: NDArray[np.intp] | None = None
+from clems.division import Bits, DividedClassifier, Problem, Weights, beside
 
 
 @dataclass(frozen=True)
@@ -83,7 +47,7 @@ def gives_probabilities(model: Any) -> bool:
     return model.estimator is None or hasattr(model.estimator, "predict_proba") if fitted is None else fitted
 
 
-class ChainClassifier(MultiLabelClassifier):
+class ChainClassifier(DividedClassifier):
     """A multi-label classifier made of one binary classifier per label, each of which may see the labels before it.
 
     A learner says what each classifier is trained on and how labels are decided.
@@ -92,14 +56,9 @@ class ChainClassifier(MultiLabelClassifier):
     ----------
     has_probabilities : bool
         Whether the learner has `predict_proba`, if its estimator does.
-    needs_probabilities, needs_weights : bool
-        Whether the estimator must have `predict_proba`, and whether its `fit` must take `sample_weight`.
     """
 
-    predictor = "classifier"
     has_probabilities = True
-    needs_probabilities = False
-    needs_weights = False
 
     @available_if(gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
@@ -118,73 +77,12 @@ class ChainClassifier(MultiLabelClassifier):
         """
         return np.concatenate([*self._by_blocks(self._probabilities, X)])
 
-    def at_depth(self, depth: int) -> Self:
-        """Return the model as it is with trees that end at a depth, without training anew.
-
-        A tree that ends at a depth is the tree that would have been grown to it, so one fit serves all depths: choose
-        the best on validation data. Estimators that are neither trees nor forests of scikit-learn's stay as they are.
-
-        Parameters
-        ----------
-        depth : int
-            Where trees end.
-
-        Returns
-        -------
-        ChainClassifier
-            A fitted model of the same kind.
-        """
-        check_is_fitted(self)
-        depth = check_count(depth, "depth")
-        other = copy(self)
-        other._replace_estimators(partial(truncated, depth=depth))
-        return other
-
-    @abstractmethod
-    def _replace_estimators(self, new: Callable[[Any], Any]) -> None:
-        """Put a function of each fitted classifier in its place."""
-
     @abstractmethod
     def _probabilities(self, X: Any) -> Floats:
         """How probable each label is, for a block of checked rows."""
 
     def _predict(self, X: Any) -> Bits:
         return (self._probabilities(X) > 0.5).astype(np.uint8)
-
-    def _default(self) -> Any:
-        """Classifier for when no estimator is given."""
-        return default_classifier(self.n_features_in_)
-
-    def _prototypes(self, count: int, weight: Weights, random_state: np.random.RandomState) -> list[Any]:
-        """Unfitted, seeded classifiers that are sure to have what the learner needs."""
-        estimator = self._default() if self.estimator is None else self.estimator
-        check_estimator(estimator, self.predictor)
-        own, name = type(self).__name__, type(estimator).__name__
-        self._fitted_with_probabilities = hasattr(estimator, "predict_proba")
-        if self.needs_probabilities and not self._fitted_with_probabilities:
-            raise ValueError(
-                f"{own} needs an estimator with predict_proba, which {name} does not have; scikit-learn's "
-                f"CalibratedClassifierCV({name}(...)) gives it."
-            )
-        if (self.needs_weights or weight is not None) and not has_fit_parameter(estimator, "sample_weight"):
-            reason = f"{own} trains with weights" if self.needs_weights else "sample_weight was given"
-            raise ValueError(f"{reason}, but {name}.fit has no parameter sample_weight.")
-        return [seeded(estimator, random_state) for _ in range(count)]
-
-    def _fit_each(self, prototypes: list[Any], X: Any, problems: Iterable[Problem], stage: str = "") -> list[Any]:
-        """Fit a classifier to each problem, `n_jobs` at a time."""
-        start = perf_counter()
-        fitted = Parallel(n_jobs=self.n_jobs)(
-            delayed(fit_bit)(prototype, X, problem) for prototype, problem in zip(prototypes, problems, strict=True)
-        )
-        if self.estimator is None:  # its trees may predict in parallel, now that labels are no longer trained so
-            for forest in fitted:
-                if isinstance(forest, type(prototypes[0])):
-                    forest.set_params(n_jobs=self.n_jobs)
-        constant = sum(isinstance(estimator, DummyClassifier) for estimator in fitted)
-        told = f", {constant} of them constant" if constant else ""
-        self._say(f"{stage}{len(prototypes)} classifiers{told} in {perf_counter() - start:.1f} s")
-        return list(fitted)
 
     def _fit_chain(self, prototypes: list[Any], X: Any, Y: Bits, weight: Weights, order: NDArray[np.intp]) -> Chain:
         """Fit a chain to the true labels."""
@@ -213,20 +111,6 @@ class ChainClassifier(MultiLabelClassifier):
         return np.array(columns)
 
 
-def fit_bit(estimator: Any, X: Any, problem: Problem) -> Any:
-    """Fit a classifier to one label; a label that is always the same needs none."""
-    y = problem.target
-    if (y == y[0]).all():
-        return DummyClassifier(strategy="prior").fit([[0]], y[:1])
-    features = beside(X if problem.rows is None else X[problem.rows], problem.labels)
-    weights = {} if problem.weight is None else {"sample_weight": problem.weight}
-    try:
-        return estimator.fit(features, y, **weights)
-    except Exception as error:
-        error.add_note(f"It happened while training the label {problem.name!r}, which {y.sum()} of {len(y)} rows have.")
-        raise
-
-
 def probability(estimator: Any, X: Any) -> Floats:
     """Probability that the label is there, for each row; of a classifier that knows none, its zeros and ones."""
     name = type(estimator).__name__
@@ -246,15 +130,6 @@ def probability(estimator: Any, X: Any) -> Floats:
     if not np.isin(values, (0, 1)).all():
         raise ValueError(f"The estimator {name} was trained on zeros and ones but predicted other values.")
     return values
-
-
-def beside(X: Any, Y: Bits) -> Any:
-    """Return the matrix of features and labels side by side."""
-    if not Y.shape[1]:
-        return X
-    if sparse.issparse(X):
-        return sparse.hstack([X, sparse.csr_array(Y.astype(X.dtype))], format="csr")
-    return np.concatenate([X, Y.astype(X.dtype)], axis=1)
 
 
 def follow(chain: Chain, X: Any) -> tuple[Bits, Floats]:

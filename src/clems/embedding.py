@@ -43,10 +43,7 @@ class LabelEmbeddingClassifier(MultiLabelClassifier):
         self._say(f"regressor: {type(self.estimator_).__name__} in {perf_counter() - start:.1f} s")
 
     def _predict(self, X: Any) -> NDArray[np.uint8]:
-        Z = np.asarray(self.estimator_.predict(X)).reshape(X.shape[0], -1)
-        if not np.isfinite(Z).all():
-            raise ValueError(f"The estimator {type(self.estimator_).__name__} predicted values that are not finite.")
-        return self._decode(Z)
+        return self._decode(predict_codes(self.estimator_, X))
 
     def _regressor(self, random_state: np.random.RandomState) -> Any:
         if self.estimator is None:
@@ -69,3 +66,11 @@ def fit_regressor(regressor: Any, X: Any, Z: Floats, weight: NDArray[np.float64]
     if not has_fit_parameter(inner, "sample_weight"):
         raise ValueError(f"sample_weight was given, but {type(inner).__name__}.fit has no parameter sample_weight.")
     return regressor.fit(X, target, sample_weight=weight)
+
+
+def predict_codes(regressor: Any, X: Any) -> Floats:
+    """Codes that a regressor predicts, shape (n, M)."""
+    Z: Floats = np.asarray(regressor.predict(X)).reshape(X.shape[0], -1)
+    if not np.isfinite(Z).all():
+        raise ValueError(f"The estimator {type(regressor).__name__} predicted values that are not finite.")
+    return Z

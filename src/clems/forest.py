@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from copy import copy, deepcopy
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, sqrt
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +16,10 @@ from scipy import sparse
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
 
 from clems.counts import Floats
+from clems.validation import check_count
 
 FORESTS = (RandomForestRegressor, ExtraTreesRegressor, RandomForestClassifier, ExtraTreesClassifier)
 SINGLE_TREES = (DecisionTreeRegressor, DecisionTreeClassifier)
@@ -232,14 +237,44 @@ def truncated(estimator: Any, depth: int) -> Any:
     """
     if not has_trees(estimator):
         return estimator
-    copy = deepcopy(estimator)
-    for tree in [copy] if isinstance(copy, SINGLE_TREES) else copy.estimators_:
+    cut = deepcopy(estimator)
+    for tree in [cut] if isinstance(cut, SINGLE_TREES) else cut.estimators_:
         beyond = ancestors([tree], depth) != np.arange(tree.tree_.node_count)
         left, right = tree.tree_.children_left, tree.tree_.children_right  # views of what the tree itself reads
         split = np.flatnonzero(left >= 0)
         last = split[beyond[left[split]]]
         left[last] = right[last] = -1
-    return copy
+    return cut
+
+
+class DepthPath(ABC):
+    """A learner whose fitted trees can be cut at any depth."""
+
+    def at_depth(self, depth: int) -> Self:
+        """Return the model as it is with trees that end at a depth, without training anew.
+
+        A tree that ends at a depth is the tree that would have been grown to it, so one fit serves all depths: choose
+        the best on validation data. Estimators that are neither trees nor forests of scikit-learn's stay as they are.
+
+        Parameters
+        ----------
+        depth : int
+            Where trees end.
+
+        Returns
+        -------
+        DepthPath
+            A fitted model of the same kind.
+        """
+        check_is_fitted(self)
+        depth = check_count(depth, "depth")
+        other = copy(self)
+        other._replace_estimators(partial(truncated, depth=depth))
+        return other
+
+    @abstractmethod
+    def _replace_estimators(self, new: Callable[[Any], Any]) -> None:
+        """Put a function of each fitted estimator in its place."""
 
 
 @dataclass(frozen=True)

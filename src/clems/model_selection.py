@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit, ShuffleSplit
+from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit, KFold, ShuffleSplit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 
@@ -156,6 +156,13 @@ def split_quality(Y: Any, parts: Sequence[ArrayLike], proportions: ArrayLike | N
         example_distribution=float(np.abs(sizes - shares * n).mean()),
         missing=int(((counts == 0) & (total >= len(rows))).sum()),
     )
+
+
+def held_out(n: int, n_folds: int | None, random_state: np.random.RandomState) -> list[tuple[Any, Any]]:
+    """Pairs of rows to train on and rows to predict; without folds, all of both."""
+    if n_folds is None or n == 1:
+        return [(slice(None), slice(None))]
+    return list(KFold(min(n_folds, n), shuffle=True, random_state=random_state).split(np.empty(n)))
 
 
 class IterativeStratifiedKFold(BaseCrossValidator):  # type: ignore[misc]

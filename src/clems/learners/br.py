@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clems.chain import ChainClassifier, Problem, Weights, probability
+from clems.chain import ChainClassifier, probability
 from clems.counts import Labels, as_dense
+from clems.division import Problem, Weights
 
 
 class BR(ChainClassifier):

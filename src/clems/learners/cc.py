@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from clems.chain import ChainClassifier, Weights, follow
+from clems.chain import ChainClassifier, follow
 from clems.counts import Floats, Labels, as_dense
+from clems.division import Weights
 from clems.validation import check_count
 
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold
 
-from clems.chain import Bits, Chain, ChainClassifier, Problem, Weights, follow
+from clems.chain import Chain, ChainClassifier, follow
 from clems.cost import Cost
 from clems.counts import Floats, Labels, as_dense
+from clems.division import Bits, Problem, Weights
 from clems.forest import default_classifier
+from clems.model_selection import held_out
 from clems.validation import check_count
 
 
@@ -133,13 +134,6 @@ class CFT(ChainClassifier):
     def _default(self) -> Any:
         # In a leaf that holds one row, or rows that agree, a weight changes nothing.
         return default_classifier(self.n_features_in_, min_samples_leaf=10)
-
-
-def held_out(n: int, n_folds: int | None, random_state: np.random.RandomState) -> list[tuple[Any, Any]]:
-    """Pairs of rows to train on and rows to predict; without folds, all of both."""
-    if n_folds is None or n == 1:
-        return [(slice(None), slice(None))]
-    return list(KFold(min(n_folds, n), shuffle=True, random_state=random_state).split(np.empty(n)))
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from clems.chain import Bits, ChainClassifier, Weights, by_draws, by_likelihood, grow, row_offsets
+from clems.chain import ChainClassifier, by_draws, by_likelihood, grow, row_offsets
 from clems.cost import Cost
 from clems.counts import Floats, Labels, as_dense
 from clems.decoding import Posterior, rule_for
+from clems.division import Bits, Weights
 from clems.validation import check_count
 
 ENTRIES = 1 << 24  # of the features of all prefixes that are predicted together
