@@ -4,7 +4,7 @@ from clems.candidates import CandidateSet
 from clems.cost import Cost
 from clems.costs import COSTS, f_beta, get_cost, weighted_hamming
 from clems.criteria import CRITERIA, Criterion, get_criterion
-from clems.learners import BR, CC, CFT, CLEMS, LEARNERS, PCC
+from clems.learners import BR, CC, CFT, CLEMS, CPLST, LEARNERS, PCC, PLST, FaIE
 from clems.smacof import Embedding, mirrored_smacof
 
 __version__ = "0.1.0"
@@ -15,13 +15,16 @@ __all__ = [
     "CFT",
     "CLEMS",
     "COSTS",
+    "CPLST",
     "CRITERIA",
     "LEARNERS",
     "PCC",
+    "PLST",
     "CandidateSet",
     "Cost",
     "Criterion",
     "Embedding",
+    "FaIE",
     "f_beta",
     "get_cost",
     "get_criterion",

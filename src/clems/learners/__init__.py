@@ -5,8 +5,20 @@ from clems.learners.br import BR
 from clems.learners.cc import CC
 from clems.learners.cft import CFT
 from clems.learners.clems import CLEMS
+from clems.learners.cplst import CPLST
+from clems.learners.faie import FaIE
 from clems.learners.pcc import PCC
+from clems.learners.plst import PLST
 
-LEARNERS: dict[str, type[MultiLabelClassifier]] = {"br": BR, "cc": CC, "cft": CFT, "clems": CLEMS, "pcc": PCC}
+LEARNERS: dict[str, type[MultiLabelClassifier]] = {
+    "br": BR,
+    "cc": CC,
+    "cft": CFT,
+    "clems": CLEMS,
+    "cplst": CPLST,
+    "faie": FaIE,
+    "pcc": PCC,
+    "plst": PLST,
+}
 
-__all__ = ["BR", "CC", "CFT", "CLEMS", "LEARNERS", "PCC"]
+__all__ = ["BR", "CC", "CFT", "CLEMS", "CPLST", "LEARNERS", "PCC", "PLST", "FaIE"]
