@@ -1,4 +1,4 @@
-"""PLST, CPLST and FaIE against dense eigen-solutions, scikit-learn's regressions, and in cases whose answer is known."""
+"""PLST, CPLST and FaIE against dense eigen-solutions, scikit-learn's regressions, and where the answer is known."""
 
 from functools import cache
 
