@@ -696,6 +696,11 @@ def no_count(name):
     return [(value, rf"{name} must be a whole number of at least 1.*; got") for value in (0, -1, 1.5, True, "many")]
 
 
+def no_number(name, instead):
+    message = f"^{name} must be {instead}a finite number of at least 0; got"
+    return [(value, message) for value in (-1, np.nan, np.inf, True, "much", None)]
+
+
 def no_order():
     values = ["backwards", range(5), range(7), [0] * 6, [*range(5), 6], list("012345"), 5, NAMES]
     tables = [[range(6)] * 2, [[0], [1, 2]]]
@@ -743,6 +748,8 @@ def bad_parameters(learner):
             (-2.0, "n_components must be at least 1"),
             ("many", "n_components must be a whole number"),
         ],
+        "ridge": no_number("ridge", ""),
+        "alpha": [*no_number("alpha", "'auto' or "), ("automatic", "alpha must be 'auto' or a finite number")],
         "decoder": [
             ("best", "decoder must be one of 'auto', 'nearest', 'expected', 'exact'; got 'best'"),
             (None, "decoder must be one of"),

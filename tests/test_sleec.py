@@ -209,7 +209,8 @@ def test_all_of_it_written_out(n_components, cost, n_folds):
     model = SLEEC(
         cost, n_components=n_components, n_neighbors=8, n_folds=n_folds, estimator=Ridge(), random_state=0
     ).fit(X[TRAIN], Y[TRAIN])
-    codes = model.codes_[0][distinct_rows(Y[TRAIN].astype(np.uint8))[1]]
+    codes = model.label_codes_[0][distinct_rows(Y[TRAIN].astype(np.uint8))[1]]
+    assert np.array_equal(codes, model.codes_)
     splits = KFold(n_folds, shuffle=True, random_state=seed_of_folds()).split(X[TRAIN]) if n_folds else []
     threshold, wanted = written_out(X[TRAIN], Y[TRAIN], X[TEST], COSTS[cost], 8, codes, splits)
     assert model.threshold_ == pytest.approx(threshold)
@@ -239,7 +240,7 @@ def test_codes_decode_to_what_they_encode():
     exact = SLEEC(n_neighbors=1, estimator=Ridge(), random_state=0).fit(X, Y)
     assert exact.reconstruction_error_ == 0
     blurred = SLEEC(n_neighbors=40, estimator=Ridge(), random_state=0).fit(X, Y)
-    codes, labels, frequency = blurred.codes_[0], blurred.labels_[0], blurred.frequencies_[0]
+    codes, labels, frequency = blurred.label_codes_[0], blurred.labels_[0], blurred.frequencies_[0]
     decoded = above(neighbour_scores(codes, codes, frequency, labels, 40), blurred.threshold_).toarray()
     wanted = (decoded != labels.toarray())[distinct_rows(Y.astype(np.uint8))[1]].mean()
     assert blurred.reconstruction_error_ == pytest.approx(wanted)
@@ -275,7 +276,7 @@ def test_a_cluster_knows_the_labels_of_its_own_rows(form):
     model = SLEEC(n_clusters=3, n_neighbors=4, estimator=DecisionTreeRegressor(), random_state=0)
     model.fit(form(features), labels)
     assert sorted(map(len, model.points_)) == [3, 40, 50]
-    assert sorted(codes.shape[1] for codes in model.codes_)[0] <= 3
+    assert sorted(codes.shape[1] for codes in model.label_codes_)[0] <= 3
     new = form(ISLANDS + rng.standard_normal((93, 3)))
     predicted = model.predict(new)
     assert predicted.any()

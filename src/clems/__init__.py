@@ -4,7 +4,7 @@ from clems.candidates import CandidateSet
 from clems.cost import Cost
 from clems.costs import COSTS, f_beta, get_cost, weighted_hamming
 from clems.criteria import CRITERIA, Criterion, get_criterion
-from clems.learners import BR, CC, CFT, CLEMS, ECC, LEARNERS, PCC, SLEEC
+from clems.learners import BR, CC, CFT, CLEMS, CPLST, ECC, LEARNERS, PCC, PLST, SLEEC, FaIE
 from clems.smacof import Embedding, mirrored_smacof
 
 __version__ = "0.1.0"
@@ -15,15 +15,18 @@ __all__ = [
     "CFT",
     "CLEMS",
     "COSTS",
+    "CPLST",
     "CRITERIA",
     "ECC",
     "LEARNERS",
     "PCC",
+    "PLST",
     "SLEEC",
     "CandidateSet",
     "Cost",
     "Criterion",
     "Embedding",
+    "FaIE",
     "f_beta",
     "get_cost",
     "get_criterion",

@@ -3,27 +3,43 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from copy import copy
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import get_tags
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from clems.classifier import MultiLabelClassifier, check_estimator, new_seed, seeded
-from clems.counts import Floats, Labels
-from clems.forest import default_forest
+from clems.counts import Floats, Labels, as_dense, row_blocks
+from clems.forest import default_forest, truncated
+from clems.spectral import leading_directions
+from clems.validation import check_components, check_count
+
+HALF = 0.5 + 1e-9  # a value that exceeds one half by no more than rounding does not exceed it
 
 
 class LabelEmbeddingClassifier(MultiLabelClassifier):
     """A multi-label classifier made of an embedding of the label vectors and a regressor to the embedded space.
 
     A learner says how it encodes and decodes.
+
+    Attributes
+    ----------
+    codes_ : ndarray of shape (n, M)
+        Codes of the training rows.
+    reconstruction_error_ : float
+        Share of the training rows' label entries that come out wrong when their codes are decoded; weighted as the rows
+        are. What is lost by the embedding alone, before any regression.
     """
 
     predictor = "regressor"
+    codes_: Floats
+    reconstruction_error_: float
 
     @abstractmethod
     def _fit_encode(
@@ -37,13 +53,46 @@ class LabelEmbeddingClassifier(MultiLabelClassifier):
 
     def _fit(self, X: Any, Y: Labels, weight: NDArray[np.float64] | None, random_state: np.random.RandomState) -> None:
         regressor = self._regressor(random_state)
-        Z = self._fit_encode(X, Y, weight, random_state)
         start = perf_counter()
-        self.estimator_ = fit_regressor(regressor, X, Z, weight)
+        self.codes_ = self._fit_encode(X, Y, weight, random_state)
+        self.reconstruction_error_ = self._error_of(self.codes_, Y, weight)
+        self._say(
+            f"embedding: {self.codes_.shape[1]} dimensions, {self.reconstruction_error_:.2%} of label entries lost, in "
+            f"{perf_counter() - start:.1f} s"
+        )
+        start = perf_counter()
+        self.estimator_ = fit_regressor(regressor, X, self.codes_, weight)
         self._say(f"regressor: {type(self.estimator_).__name__} in {perf_counter() - start:.1f} s")
 
     def _predict(self, X: Any) -> NDArray[np.uint8]:
         return self._decode(predict_codes(self.estimator_, X))
+
+    def at_depth(self, depth: int) -> Self:
+        """Return the model as it is with trees that end at a depth, without training anew.
+
+        A tree that ends at a depth is the tree that would have been grown to it, so one fit serves all depths. A
+        regressor that is neither a tree nor a forest of scikit-learn's stays as it is.
+
+        Parameters
+        ----------
+        depth : int
+            Where trees end.
+
+        Returns
+        -------
+        LabelEmbeddingClassifier
+            A fitted model of the same kind.
+        """
+        check_is_fitted(self)
+        other = copy(self)
+        other.estimator_ = truncated(self.estimator_, check_count(depth, "depth"))
+        return other
+
+    def _error_of(self, Z: Floats, Y: Labels, weight: NDArray[np.float64] | None) -> float:
+        """Share of label entries that come out wrong when codes are decoded."""
+        blocks = row_blocks(len(Z), max(Y.shape))
+        wrong = np.concatenate([(self._decode(Z[rows]) != as_dense(Y[rows])).mean(axis=1) for rows in blocks])
+        return float(np.average(wrong, weights=weight))
 
     def _regressor(self, random_state: np.random.RandomState) -> Any:
         if self.estimator is None:
@@ -55,6 +104,94 @@ class LabelEmbeddingClassifier(MultiLabelClassifier):
             if get_tags(estimator).target_tags.multi_output
             else MultiOutputRegressor(estimator, n_jobs=self.n_jobs)
         )
+
+
+class LinearEmbedding(LabelEmbeddingClassifier):
+    """An embedding that is decoded by a linear map and rounding.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (M, K)
+        What a unit of each code adds to each label.
+    n_components_ : int
+        M, the number of codes.
+    explained_variance_ratio_ : ndarray of shape (M,)
+        Share of the labels' variation that each dimension keeps.
+    """
+
+    components_: Floats
+    _offset: Floats  # what each label is when all codes are 0
+
+    @property
+    def n_components_(self) -> int:
+        """Number of codes."""
+        return len(self.components_)
+
+    def _decode(self, Z: Floats) -> NDArray[np.uint8]:
+        return (Z @ self.components_ + self._offset > HALF).astype(np.uint8)
+
+
+class LabelProjection(LinearEmbedding):
+    """A linear embedding that projects labels, their mean taken away, on orthogonal directions.
+
+    A learner says of what matrix the directions are the leading eigenvectors.
+
+    Attributes
+    ----------
+    mean_ : ndarray of shape (K,)
+        Weighted mean of each label.
+    """
+
+    n_components: int | float | None
+    mean_: Floats
+
+    @abstractmethod
+    def _scatter(self, X: Any, labels: Any, weight: NDArray[np.float64] | None) -> Floats:
+        """Return the matrix, shape (K, K); labels are a CSR array of floats, `mean_` is set."""
+
+    def _fit_encode(
+        self,
+        X: Any,
+        Y: Labels,
+        weight: NDArray[np.float64] | None,
+        random_state: np.random.RandomState,  # noqa: ARG002
+    ) -> Floats:
+        size = min(check_components(self.n_components, Y.shape[1]), Y.shape[1])
+        labels = sparse.csr_array(Y, dtype=np.float64)
+        self._offset = self.mean_ = weighted_mean(labels, weight)
+        self.components_ = leading_directions(self._scatter(X, labels, weight), size)
+        variation = self._variation(labels, weight)
+        kept = ((self.components_ @ variation) * self.components_).sum(axis=1)
+        self.explained_variance_ratio_ = shares(kept, variation.trace())
+        return np.asarray(labels @ self.components_.T - self.mean_ @ self.components_.T)
+
+    def _variation(self, labels: Any, weight: NDArray[np.float64] | None) -> Floats:
+        """Products of the labels, their mean taken away, summed over rows; shape (K, K)."""
+        total = labels.shape[0] if weight is None else weight.sum()
+        scaled = scaled_labels(labels, weight)
+        return np.asarray((scaled.T @ scaled).toarray() - total * np.outer(self.mean_, self.mean_))
+
+
+def weighted_mean(labels: Any, weight: NDArray[np.float64] | None) -> Floats:
+    """Mean of each label; of one that all rows have exactly 1."""
+    n = labels.shape[0]
+    total = np.ones(n) if weight is None else weight
+    mean = np.asarray(labels.T @ total) / total.sum()
+    return np.where(np.asarray(labels.sum(axis=0)) == n, 1.0, mean)
+
+
+def scaled_labels(labels: Any, weight: NDArray[np.float64] | None) -> Any:
+    """Rows of a CSR array times the roots of their weights."""
+    if weight is None:
+        return labels
+    return sparse.csr_array(
+        (labels.data * np.repeat(np.sqrt(weight), np.diff(labels.indptr)), labels.indices, labels.indptr), labels.shape
+    )
+
+
+def shares(parts: Floats, whole: float) -> Floats:
+    """Parts as shares of the whole; zeros if that is zero."""
+    return np.asarray(np.clip(parts, 0, None) / whole if whole > 0 else np.zeros(len(parts)))
 
 
 def fit_regressor(regressor: Any, X: Any, Z: Floats, weight: NDArray[np.float64] | None) -> Any:

@@ -152,6 +152,14 @@ def check_count(value: Any, name: str, least: int = 1, most: int | None = None) 
     return int(value)
 
 
+def check_number(value: Any, name: str, instead: str = "") -> float:
+    """Check a parameter that is a finite number of at least 0; `instead` names what else is allowed."""
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    if not is_number or not np.isfinite(value) or value < 0:
+        raise ValueError(f"{name} must be {instead}a finite number of at least 0; got {value!r}.")
+    return float(value)
+
+
 def check_components(n_components: int | float | None, K: int) -> int:
     """Resolve the embedded dimension: a number, a multiple of the number of labels, or None for that number."""
     if n_components is None:

@@ -5,8 +5,11 @@ from clems.learners.br import BR
 from clems.learners.cc import CC
 from clems.learners.cft import CFT
 from clems.learners.clems import CLEMS
+from clems.learners.cplst import CPLST
 from clems.learners.ecc import ECC
+from clems.learners.faie import FaIE
 from clems.learners.pcc import PCC
+from clems.learners.plst import PLST
 from clems.learners.sleec import SLEEC
 
 LEARNERS: dict[str, type[MultiLabelClassifier]] = {
@@ -14,9 +17,12 @@ LEARNERS: dict[str, type[MultiLabelClassifier]] = {
     "cc": CC,
     "cft": CFT,
     "clems": CLEMS,
+    "cplst": CPLST,
     "ecc": ECC,
+    "faie": FaIE,
     "pcc": PCC,
+    "plst": PLST,
     "sleec": SLEEC,
 }
 
-__all__ = ["BR", "CC", "CFT", "CLEMS", "ECC", "LEARNERS", "PCC", "SLEEC"]
+__all__ = ["BR", "CC", "CFT", "CLEMS", "CPLST", "ECC", "LEARNERS", "PCC", "PLST", "SLEEC", "FaIE"]

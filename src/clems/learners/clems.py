@@ -121,6 +121,11 @@ class CLEMS(LabelEmbeddingClassifier):
     embedding_ : Embedding
         `truth` and `prediction` points (L, M), `stress` (0 is perfect, 1 is a single point), `n_iter`, `converged`,
         `history`.
+    codes_ : ndarray of shape (n, M)
+        Points of the training rows.
+    reconstruction_error_ : float
+        Share of the training rows' label entries that come out wrong when the nearest candidate of a row's own point is
+        taken.
     cost_ : Cost
         The cost trained for; with "micro_f1" and "macro_f1" the one that labels are embedded for.
     decoder_ : str
@@ -320,6 +325,11 @@ class CLEMS(LabelEmbeddingClassifier):
         distance = euclidean_distances(self.embedding_.truth, self.embedding_.prediction)
         return np.asarray((distance - wanted) ** 2)
 
+    @property
+    def codes_(self) -> Floats:  # type: ignore[override]
+        """Points of the training rows, shape (n, M): those that the regressor is trained on."""
+        return self._learned[self.candidates_.index]
+
     def _fit_encode(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> Floats:  # noqa: ARG002
         if self.roles not in ROLES:
             raise ValueError(f"roles must be one of {', '.join(map(repr, ROLES))}; got {self.roles!r}.")
@@ -364,7 +374,7 @@ class CLEMS(LabelEmbeddingClassifier):
             )
         depths, sharpness = self._checked_depths(), self._checked_sharpness()
         regressor = None if self.estimator is None else self._regressor(random_state)
-        self._fit_encode(X, Y, weight, random_state)
+        self.reconstruction_error_ = self._error_of(self._fit_encode(X, Y, weight, random_state), Y, weight)
         start = perf_counter()
         source = self._source(X, weight, depths, random_state, regressor)
         name = "trees" if regressor is None else type(regressor).__name__

@@ -71,8 +71,10 @@ class SLEEC(LabelEmbeddingClassifier):
 
     Attributes
     ----------
-    codes_ : list of ndarray of shape (L, M)
-        For each cluster, the points of its distinct label vectors.
+    codes_ : ndarray of shape (n, M)
+        Codes of the training rows; those of different clusters have nothing to do with each other.
+    label_codes_ : list of ndarray of shape (L, M)
+        For each cluster, the codes of its distinct label vectors.
     labels_ : list of CSR array of shape (L, K)
         For each cluster, these label vectors.
     frequencies_ : list of ndarray of shape (L,)
@@ -179,12 +181,12 @@ class SLEEC(LabelEmbeddingClassifier):
         n_folds = None if self.n_folds is None else check_count(self.n_folds, "n_folds", least=2)
         self._n_neighbors = check_count(self.n_neighbors, "n_neighbors")
         self._regressor(random_state)  # a bad one is told before the work
-        codes, Y = self._fit_encode(X, Y, weight, random_state), sparse.csr_array(Y)
+        self.codes_, Y = self._fit_encode(X, Y, weight, random_state), sparse.csr_array(Y)
         start = perf_counter()
         mass = np.ones(X.shape[0]) if weight is None else weight
         scores, self.estimators_, self.points_, self._neighbours = [], [], [], []
         for cluster, rows in enumerate(self._rows):
-            local, target = X[rows], codes[rows, : self.codes_[cluster].shape[1]]
+            local, target = X[rows], self.codes_[rows, : self.label_codes_[cluster].shape[1]]
 
             def fit(part: Any, local: Any = local, target: Floats = target, rows: Any = rows) -> Any:
                 used = None if weight is None else weight[rows][part]
@@ -233,7 +235,7 @@ class SLEEC(LabelEmbeddingClassifier):
             )
             codes[rows, : part.codes.shape[1]] = part.codes[place]
             parts.append(part)
-        self.codes_, self.histories_ = [part.codes for part in parts], [part.history for part in parts]
+        self.label_codes_, self.histories_ = [part.codes for part in parts], [part.history for part in parts]
         self.n_iter_ = max(map(len, self.histories_))
         whole = sum(part.scale for part in parts)
         self.explained_share_ = 1 - sum(part.error * part.scale for part in parts) / (whole or 1)
@@ -273,7 +275,7 @@ class SLEEC(LabelEmbeddingClassifier):
 
     def _reconstruction_error(self) -> float:
         wrong, total = 0.0, 0.0
-        for codes, labels, frequency in zip(self.codes_, self.labels_, self.frequencies_, strict=True):
+        for codes, labels, frequency in zip(self.label_codes_, self.labels_, self.frequencies_, strict=True):
             decoded = above(neighbour_scores(codes, codes, frequency, labels, self._n_neighbors), self.threshold_)
             wrong += float(frequency @ abs(labels - decoded).sum(axis=1))
             total += float(frequency.sum()) * labels.shape[1]

@@ -1,0 +1,102 @@
+"""CPLST: conditional principal label space transformation, which heeds what features can tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clems.counts import Floats
+from clems.embedding import LabelProjection, scaled_labels
+from clems.ridge import ridge_smoother
+from clems.validation import check_number
+
+
+class CPLST(LabelProjection):
+    """Conditional principal label space transformation: directions in which labels vary *as features predict it*.
+
+    As in PLST labels are projected and rounded back, but the directions are those in which the values that a ridge
+    regression fits to the labels vary most. So a code is both telling about the labels and easy to learn. Costs play no
+    part in the embedding.
+
+    Parameters
+    ----------
+    n_components : int, float or None, default=None
+        Dimension of the embedded space: a number, a multiple of the number of labels K as a float, or None for K. There
+        are no more than K directions, so more than K counts as K.
+    ridge : float, default=1.0
+        Penalty of squared coefficients in the linear regression that the embedding heeds, as `alpha` of scikit-learn's
+        Ridge; the larger, the fewer directions of the features count. It does not change `estimator`.
+    estimator : estimator, default=None
+        Any scikit-learn regressor; one with a single output is fitted once per dimension. None is a forest,
+        :func:`clems.forest.default_forest`.
+    n_jobs : int, default=None
+        Parallel jobs of the default forest, or of the fits of a single-output regressor.
+    random_state : int, RandomState or None, default=None
+        Seed of the estimator where it has none; the embedding itself is not random.
+    verbose : int, default=0
+        1 prints a line per stage.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (M, K)
+        Directions, orthonormal, the most important first; the first of the largest entries of each is positive.
+    mean_ : ndarray of shape (K,)
+        Weighted mean of each label.
+    n_components_ : int
+        Number of directions.
+    explained_variance_ratio_ : ndarray of shape (M,)
+        Share of the labels' variance along each direction; zeros if no label varies.
+    codes_ : ndarray of shape (n, M)
+        Codes of the training rows.
+    reconstruction_error_ : float
+        Share of the training rows' label entries that come out wrong when their codes are decoded.
+    estimator_ : estimator
+        Fitted regressor.
+    cost_ : Cost
+        What `score` measures: the learner takes no cost, so as in scikit-learn it is subset accuracy.
+    classes_ : ndarray of shape (K,)
+        Names of the labels: columns of the DataFrame, members of the label sets, or numbers.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of features, if all are strings.
+
+    References
+    ----------
+    Chen & Lin (2012), Feature-aware label space dimension reduction for multi-label classification, NeurIPS 25.
+
+    Examples
+    --------
+    >>> from clems import CPLST
+    >>> from clems.datasets import digit_scenes
+    >>> X, Y = digit_scenes(300, random_state=0)
+    >>> model = CPLST(n_components=0.5, random_state=0).fit(X[:200], Y[:200])
+    >>> model.predict(X[200:]).shape, model.codes_.shape
+    ((100, 10), (200, 5))
+    """
+
+    def __init__(
+        self,
+        *,
+        n_components: int | float | None = None,
+        ridge: float = 1.0,
+        estimator: Any = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.ridge = ridge
+        self.estimator = estimator
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _scatter(self, X: Any, labels: Any, weight: NDArray[np.float64] | None) -> Floats:
+        ridge = check_number(self.ridge, "ridge")
+        root = np.ones(labels.shape[0]) if weight is None else np.sqrt(weight)
+        centred = scaled_labels(labels, weight).toarray()
+        centred -= np.outer(root, self.mean_)
+        return np.asarray(centred.T @ ridge_smoother(X, weight, ridge)(centred))

@@ -1,0 +1,201 @@
+"""FaIE: feature-aware implicit encoding, codes that labels can be told from and features can tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from clems.chain import row_offsets
+from clems.counts import Floats, Labels, as_dense
+from clems.embedding import HALF, LinearEmbedding, scaled_labels, shares
+from clems.ridge import RidgeSmoother, ridge_smoother
+from clems.spectral import leading_eigenvectors, signs
+from clems.validation import check_components, check_number
+
+GRID = (0.0, 0.01, 0.1, 1.0)  # values of alpha to choose from, in units of the mean eigenvalue of the labels
+ROWS = 1500  # about how many rows they are compared on
+HELD_OUT = 1 / 3  # share of these that is predicted
+
+
+class FaIE(LinearEmbedding):
+    """Feature-aware implicit encoding: orthogonal codes that labels can be told from and features can tell.
+
+    Codes are the leading eigenvectors of ``Y Yᵀ + alpha · H``, where H maps targets to what a ridge regression on the
+    features fits to them: the first term asks that labels be a linear function of the codes, the second that codes be a
+    linear function of the features. Labels are decoded by least squares, and predicted if the value exceeds ½. Costs
+    play no part in it.
+
+    Parameters
+    ----------
+    n_components : int, float or None, default=None
+        Dimension of the embedded space: a number, a multiple of the number of labels K as a float, or None for K. If
+        fewer dimensions have anything to do with labels, these are all: with ``alpha=0`` the rank of the labels, never
+        more than there are rows.
+    alpha : "auto" or float, default="auto"
+        How much it counts that features tell the codes. "auto" chooses among 0, 0.01, 0.1 and 1 times the mean
+        eigenvalue of the labels' inner products: ridge regression to the codes is trained on two thirds of the rows, of
+        some of them if they are many, and the least Hamming loss on the others decides, for the learner knows no cost.
+    ridge : float, default=1.0
+        Penalty of squared coefficients in the linear regression that the embedding heeds, as `alpha` of scikit-learn's
+        Ridge; the larger, the fewer directions of the features count. It does not change `estimator`.
+    estimator : estimator, default=None
+        Any scikit-learn regressor; one with a single output is fitted once per dimension. None is a forest,
+        :func:`clems.forest.default_forest`.
+    n_jobs : int, default=None
+        Parallel jobs of the default forest, or of the fits of a single-output regressor.
+    random_state : int, RandomState or None, default=None
+        Seed of the choice of alpha, and of the estimator where it has none.
+    verbose : int, default=0
+        1 prints a line per stage.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The value used.
+    components_ : ndarray of shape (M, K)
+        Map from codes to labels; the first of the largest entries of each row is positive.
+    n_components_ : int
+        Number of codes.
+    explained_variance_ratio_ : ndarray of shape (M,)
+        Share of the labels' sum of squares that each code keeps. It is not taken about the mean, and labels that all
+        rows have are left out.
+    codes_ : ndarray of shape (n, M)
+        Codes of the training rows, of mean square 1 and uncorrelated, in the order of eigenvalues.
+    reconstruction_error_ : float
+        Share of the training rows' label entries that come out wrong when their codes are decoded.
+    estimator_ : estimator
+        Fitted regressor.
+    cost_ : Cost
+        What `score` measures: the learner takes no cost, so as in scikit-learn it is subset accuracy.
+    classes_ : ndarray of shape (K,)
+        Names of the labels: columns of the DataFrame, members of the label sets, or numbers.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of features, if all are strings.
+
+    Notes
+    -----
+    The paper has codes of length 1; here each has a mean square of 1, so that a regressor sees the same numbers however
+    many rows there are. A label that all rows have is not embedded but always predicted.
+
+    References
+    ----------
+    Lin, Ding, Hu & Wang (2014), Multi-label classification via feature-aware implicit label space encoding, ICML 31.
+
+    Examples
+    --------
+    >>> from clems import FaIE
+    >>> from clems.datasets import digit_scenes
+    >>> X, Y = digit_scenes(300, random_state=0)
+    >>> model = FaIE(n_components=0.5, random_state=0).fit(X[:200], Y[:200])
+    >>> model.predict(X[200:]).shape, model.codes_.shape
+    ((100, 10), (200, 5))
+    """
+
+    def __init__(
+        self,
+        *,
+        n_components: int | float | None = None,
+        alpha: str | float = "auto",
+        ridge: float = 1.0,
+        estimator: Any = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.ridge = ridge
+        self.estimator = estimator
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit_encode(
+        self, X: Any, Y: Labels, weight: NDArray[np.float64] | None, random_state: np.random.RandomState
+    ) -> Floats:
+        size, ridge = check_components(self.n_components, Y.shape[1]), check_number(self.ridge, "ridge")
+        auto = isinstance(self.alpha, str) and self.alpha == "auto"
+        share = None if auto else check_number(self.alpha, "alpha", "'auto' or ")
+        labels = sparse.csr_array(Y, dtype=np.float64)
+        self._offset = (np.asarray(labels.sum(axis=0)) == labels.shape[0]).astype(np.float64)
+        labels = sparse.csr_array(labels * (1 - self._offset))
+        labels.eliminate_zeros()
+        if share is None:
+            share = choose_alpha(X, labels, weight, size, ridge, random_state) * mean_eigenvalue(labels, weight)
+        self.alpha_ = share
+        codes, self.components_ = implicit_codes(labels, weight, ridge_smoother(X, weight, ridge), share, size)
+        scaled = scaled_labels(labels, weight)
+        total = labels.shape[0] if weight is None else weight.sum()
+        self.explained_variance_ratio_ = shares(total * (self.components_**2).sum(axis=1), (scaled.data**2).sum())
+        return codes
+
+
+def implicit_codes(
+    labels: Any, weight: NDArray[np.float64] | None, smooth: RidgeSmoother, alpha: float, size: int
+) -> tuple[Floats, Floats]:
+    """Codes of the rows, shape (n, M), and the map that decodes them, shape (M, K).
+
+    Parameters
+    ----------
+    labels : CSR array of shape (n, K)
+        Labels as floats.
+    weight : ndarray of shape (n,) or None
+        Sample weights.
+    smooth : RidgeSmoother
+        Of the features of the same rows, with the same weights.
+    alpha : float
+        How much it counts that features tell the codes.
+    size : int
+        How many codes are wanted; labels that are all 0 have one, which is 0 too.
+    """
+    scaled = scaled_labels(labels, weight)
+
+    def apply(block: Floats) -> Floats:
+        product = scaled @ (scaled.T @ block)
+        return np.asarray(product + alpha * smooth(block) if alpha else product)
+
+    _, vectors = leading_eigenvectors(apply, scaled.toarray(), size)
+    if not vectors.shape[1]:
+        vectors = np.zeros((len(vectors), 1))
+    unit = np.sqrt(smooth.root @ smooth.root)
+    components = np.asarray(scaled.T @ vectors).T / unit
+    sign = signs(components)
+    return sign * unit * vectors / smooth.root[:, None], sign[:, None] * components
+
+
+def mean_eigenvalue(labels: Any, weight: NDArray[np.float64] | None) -> float:
+    """Mean eigenvalue of the labels' K × K inner products."""
+    return float((scaled_labels(labels, weight).data ** 2).sum() / labels.shape[1])
+
+
+def choose_alpha(
+    X: Any,
+    labels: Any,
+    weight: NDArray[np.float64] | None,
+    size: int,
+    ridge: float,
+    random_state: np.random.RandomState,
+) -> float:
+    """Choose the value of `GRID` of least Hamming loss on held-out rows; the least of several that are equal.
+
+    Rows are drawn by their features, so that equal rows are on the same side, and a weight of two is two rows.
+    """
+    seed = random_state.randint(2**31 - 1, size=1).astype(np.uint64)
+    draw = row_offsets(X, seed)[:, 0] / 2**32 / min(1.0, ROWS / X.shape[0])
+    held, trained = draw < HELD_OUT, (draw >= HELD_OUT) & (draw < 1)
+    if not held.any() or not trained.any():
+        return GRID[0]
+    own, others = (None, None) if weight is None else (weight[trained], weight[held])
+    known, truth = labels[trained], as_dense(labels[held])
+    smooth = ridge_smoother(X[trained], own, ridge)
+    losses = []
+    for share in GRID:
+        codes, components = implicit_codes(known, own, smooth, share * mean_eigenvalue(known, own), size)
+        wrong = (smooth.predict(X[held], codes) @ components > HALF) != truth
+        losses.append(np.average(wrong.mean(axis=1), weights=others))
+    return GRID[int(np.argmin(np.round(losses, 12)))]

@@ -1,0 +1,90 @@
+"""PLST: principal label space transformation, the principal components of the labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clems.counts import Floats
+from clems.embedding import LabelProjection
+
+
+class PLST(LabelProjection):
+    """Principal label space transformation: labels are projected on the directions in which they vary most.
+
+    Of all linear codes with M dimensions these lose least of the labels, as a sum of squares. A predicted code is
+    mapped back, and a label is predicted if its value exceeds ½. Features and costs play no part in the embedding.
+
+    Parameters
+    ----------
+    n_components : int, float or None, default=None
+        Dimension of the embedded space: a number, a multiple of the number of labels K as a float, or None for K. There
+        are no more than K directions, so more than K counts as K.
+    estimator : estimator, default=None
+        Any scikit-learn regressor; one with a single output is fitted once per dimension. None is a forest,
+        :func:`clems.forest.default_forest`.
+    n_jobs : int, default=None
+        Parallel jobs of the default forest, or of the fits of a single-output regressor.
+    random_state : int, RandomState or None, default=None
+        Seed of the estimator where it has none; the embedding itself is not random.
+    verbose : int, default=0
+        1 prints a line per stage.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (M, K)
+        Directions, orthonormal, the most important first; the first of the largest entries of each is positive.
+    mean_ : ndarray of shape (K,)
+        Weighted mean of each label.
+    n_components_ : int
+        Number of directions.
+    explained_variance_ratio_ : ndarray of shape (M,)
+        Share of the labels' variance along each direction; zeros if no label varies.
+    codes_ : ndarray of shape (n, M)
+        Codes of the training rows.
+    reconstruction_error_ : float
+        Share of the training rows' label entries that come out wrong when their codes are decoded.
+    estimator_ : estimator
+        Fitted regressor.
+    cost_ : Cost
+        What `score` measures: the learner takes no cost, so as in scikit-learn it is subset accuracy.
+    classes_ : ndarray of shape (K,)
+        Names of the labels: columns of the DataFrame, members of the label sets, or numbers.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of features, if all are strings.
+
+    References
+    ----------
+    Tai & Lin (2012), Multilabel classification with principal label space transformation, Neural Computation 24.
+
+    Examples
+    --------
+    >>> from clems import PLST
+    >>> from clems.datasets import digit_scenes
+    >>> X, Y = digit_scenes(300, random_state=0)
+    >>> model = PLST(n_components=0.5, random_state=0).fit(X[:200], Y[:200])
+    >>> model.predict(X[200:]).shape, model.codes_.shape
+    ((100, 10), (200, 5))
+    """
+
+    def __init__(
+        self,
+        *,
+        n_components: int | float | None = None,
+        estimator: Any = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.estimator = estimator
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _scatter(self, X: Any, labels: Any, weight: NDArray[np.float64] | None) -> Floats:  # noqa: ARG002
+        return self._variation(labels, weight)
