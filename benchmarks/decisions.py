@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -20,12 +21,12 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.data import load
-from clems import BR, CC, CFT, CLEMS, COSTS, PCC
+from clems import BR, CC, CFT, CLEMS, COSTS, CPLST, ECC, PCC, PLST, SLEEC, FaIE
 from clems.decoding import rule_for
 
 CRITERIA = ["f1", "accuracy", "rank", "composition"]
 DATASETS = ["flags", "emotions", "birds", "scene", "yeast", "medical", "enron", "cal500"]
-LEARNERS = ["clems", "nearest", "br", "cc", "pcc", "cft"]
+LEARNERS = ["clems", "nearest", "br", "cc", "pcc", "cft", "plst", "cplst", "faie", "sleec", "ecc-rrep", "ecc-hamr"]
 DEPTHS = [5, 10, 15, 20, 25, 30, 35]
 RESULTS = Path(__file__).with_name("results")
 COLUMNS = ["dataset", "learner", "split", "cost", "depth", "test"]
@@ -36,9 +37,9 @@ TEXT = """\
 Made by `make decisions`. Mean test cost ± standard error over {splits} random splits 50/25/25, forests of 100 trees,
 depth of trees from {{5, …, 35}}. CLEMS chooses its depth, sharpness and decoder by itself, on rows of the training half
 that are out of bag. For the others, and for CLEMS with the decoding of the paper (nearest), the depth is the one of
-least cost on the validation quarter, which CLEMS does not use; one fit serves all depths. All are the learners of this
-package with their defaults. Bold is the least mean of a row; a dagger marks a CLEMS that exceeds it by more than its
-standard error.
+least cost on the validation quarter, which CLEMS does not use; one fit serves all depths. SLEEC's trees have their full
+depth. All are the learners of this package with their defaults: M = K, and M = 4 K for the codes. Bold is the least
+mean of a row; a dagger marks a CLEMS that exceeds it by more than its standard error.
 
 | | | {columns} |
 |---|---|{rules}
@@ -65,6 +66,9 @@ def trial(dataset: str, learner: str, repetition: int, costs: list[str]) -> list
     if learner == "clems":
         models = {cost: fit(CLEMS(cost=cost)) for cost in costs}
         return [(cost, model.depth_, cost_of(cost, test, model.predict(X[test]))) for cost, model in models.items()]
+    if learner == "sleec":
+        model = fit(SLEEC())
+        return [(cost, 0, cost_of(cost, test, model.predict(X[test], cost=cost))) for cost in costs]
     tuned: dict[str, list[tuple]] = {cost: [] for cost in costs}
     of_cost = {"nearest": lambda cost: CLEMS(cost=cost, decoder="nearest", depths=None), "cft": CFT}.get(learner)
     fitted = {cost: fit(of_cost(cost)) for cost in costs} if of_cost else dict.fromkeys(costs, fit(ANY_COST[learner]()))
@@ -77,7 +81,17 @@ def trial(dataset: str, learner: str, repetition: int, costs: list[str]) -> list
     return [(cost, *best(own)) for cost, own in tuned.items()]
 
 
-ANY_COST = {"br": BR, "cc": CC, "pcc": PCC}
+ANY_COST = {
+    "br": BR,
+    "cc": CC,
+    "pcc": PCC,
+    "plst": PLST,
+    "cplst": CPLST,
+    "faie": FaIE,
+    "sleec": SLEEC,
+    "ecc-rrep": partial(ECC, "rrep"),
+    "ecc-hamr": partial(ECC, "hamr"),
+}
 
 
 def best(own: list[tuple]) -> tuple:
@@ -104,14 +118,22 @@ def deepest(model) -> int:
     """Depth of the deepest tree of a model."""
     if isinstance(model, CLEMS):
         return max(tree.get_depth() for tree in model.estimator_)
-    chains = [model] if isinstance(model, BR) else getattr(model, "chains_", None) or [model.chain_]
-    forests = [one for chain in chains for one in (chain.estimators_ if isinstance(chain, BR) else chain.estimators)]
+    if isinstance(model, (BR, ECC)):
+        forests = model.estimators_
+    elif isinstance(model, (PLST, CPLST, FaIE)):
+        forests = [model.estimator_]
+    else:
+        forests = [one for chain in getattr(model, "chains_", None) or [model.chain_] for one in chain.estimators]
     return max(tree.get_depth() for forest in forests for tree in getattr(forest, "estimators_", []))
 
 
 def table(results: pd.DataFrame) -> str:
     """Write all results as tables."""
     text = TEXT.format(splits=results["split"].nunique(), columns=" | ".join(LEARNERS), rules="---|" * len(LEARNERS))
+    complete = (
+        results.groupby(["dataset", "learner", "cost"])["split"].transform("nunique") == results["split"].nunique()
+    )
+    results = results[complete]
     groups = results.groupby(["dataset", "cost", "learner"])["test"]
     means, errors = groups.mean(), groups.sem()
     first = 0

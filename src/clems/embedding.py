@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from copy import copy
+from collections.abc import Callable
 from time import perf_counter
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from clems.classifier import MultiLabelClassifier, check_estimator, new_seed, seeded
 from clems.counts import Floats, Labels, as_dense, row_blocks
-from clems.forest import default_forest, truncated
+from clems.forest import DepthPath, default_forest
 from clems.spectral import leading_directions
-from clems.validation import check_components, check_count
+from clems.validation import check_components
 
 HALF = 0.5 + 1e-9  # a value that exceeds one half by no more than rounding does not exceed it
 
@@ -67,27 +67,6 @@ class LabelEmbeddingClassifier(MultiLabelClassifier):
     def _predict(self, X: Any) -> NDArray[np.uint8]:
         return self._decode(predict_codes(self.estimator_, X))
 
-    def at_depth(self, depth: int) -> Self:
-        """Return the model as it is with trees that end at a depth, without training anew.
-
-        A tree that ends at a depth is the tree that would have been grown to it, so one fit serves all depths. A
-        regressor that is neither a tree nor a forest of scikit-learn's stays as it is.
-
-        Parameters
-        ----------
-        depth : int
-            Where trees end.
-
-        Returns
-        -------
-        LabelEmbeddingClassifier
-            A fitted model of the same kind.
-        """
-        check_is_fitted(self)
-        other = copy(self)
-        other.estimator_ = truncated(self.estimator_, check_count(depth, "depth"))
-        return other
-
     def _error_of(self, Z: Floats, Y: Labels, weight: NDArray[np.float64] | None) -> float:
         """Share of label entries that come out wrong when codes are decoded."""
         blocks = row_blocks(len(Z), max(Y.shape))
@@ -106,7 +85,7 @@ class LabelEmbeddingClassifier(MultiLabelClassifier):
         )
 
 
-class LinearEmbedding(LabelEmbeddingClassifier):
+class LinearEmbedding(DepthPath, LabelEmbeddingClassifier):
     """An embedding that is decoded by a linear map and rounding.
 
     Attributes
@@ -129,6 +108,9 @@ class LinearEmbedding(LabelEmbeddingClassifier):
 
     def _decode(self, Z: Floats) -> NDArray[np.uint8]:
         return (Z @ self.components_ + self._offset > HALF).astype(np.uint8)
+
+    def _replace_estimators(self, new: Callable[[Any], Any]) -> None:
+        self.estimator_ = new(self.estimator_)
 
 
 class LabelProjection(LinearEmbedding):
