@@ -11,11 +11,10 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.chains import peak_growth, times
-from benchmarks.data import load
+from benchmarks.data import like_eurlex, load
 from benchmarks.table2 import split
 from clems import BR, CLEMS
 
@@ -64,30 +63,10 @@ def fits(runs: int) -> str:
     return text
 
 
-def like_eurlex(rows: int = 19_348, features: int = 5_000, labels: int = 412):
-    """Sparse features and labels of about EUR-Lex's sizes: each label vector is a mixture of a few words' topics."""
-    own = np.random.RandomState(0)
-    vectors = (own.random_sample((1_615, labels)) < 1.3 / labels).astype(np.uint8)
-    vectors[np.arange(1_615), own.randint(0, labels, 1_615)] = 1
-    share = own.pareto(1.2, 1_615) + 0.02
-    which = own.choice(1_615, rows, p=share / share.sum())
-    words = own.randint(0, features, (1_615, 60))
-    drawn = np.where(own.random_sample((rows, 60)) < 0.4, words[which], own.randint(0, features, (rows, 60)))
-    X = sparse.coo_array((own.random_sample(rows * 60) + 0.1, (np.repeat(np.arange(rows), 60), drawn.ravel())))
-    return sparse.csr_array(X, shape=(rows, features)), vectors[which]
-
-
-def large(trees: int = 2) -> str:
+def large(trees: int = 4) -> str:
     X, Y = like_eurlex()
-    import clems.learners.clems as learner
-
-    original = learner.grow_trees
-    learner.grow_trees = partial(original, n_trees=trees)
-    try:
-        models = [RandomForestClassifier(trees, random_state=0), CLEMS(random_state=0)]
-        seconds = times(1, *(partial(model.fit, X, Y) for model in models))
-    finally:
-        learner.grow_trees = original
+    models = [RandomForestClassifier(trees, random_state=0), CLEMS(n_trees=trees, random_state=0)]
+    seconds = times(1, *(partial(model.fit, X, Y) for model in models))
     return LARGE.format(
         rows=X.shape[0],
         features=X.shape[1],

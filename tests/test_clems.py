@@ -106,3 +106,9 @@ def test_verbose(capsys):
     assert decoder.startswith("[CLEMS] decoder ")
     assert embedding.startswith("[CLEMS] embedding: ")
     assert regressor.startswith("[CLEMS] regressor: ExtraTreesRegressor")
+
+
+@pytest.mark.parametrize("n_trees", [1, 7])
+def test_the_default_forest_has_as_many_trees_as_wanted(n_trees):
+    model = CLEMS(n_trees=n_trees, random_state=0).fit(X[TRAIN], Y[TRAIN])
+    assert len(model.estimator_) == n_trees

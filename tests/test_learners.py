@@ -738,6 +738,7 @@ def bad_parameters(learner):
         "n_neighbors": no_count("n_neighbors"),
         "n_graph_neighbors": no_count("n_graph_neighbors"),
         "beam_width": no_count("beam_width"),
+        "n_trees": no_count("n_trees"),
         "max_iter": no_count("max_iter"),
         "order": no_order(),
         "tol": [(-1, "tol must be a number of at least 0; got -1"), (np.nan, "tol must be"), ("small", "tol must be")],

@@ -342,7 +342,8 @@ def looked_up(table):
 
 def choose(surprises, costs, *others):
     source = Source(None, [*range(len(costs))], None, EVERYONE, lambda option: Seen(None, option))
-    option, sharpness = choose_shape(source, looked_up(surprises), looked_up(costs), *others)
+    option, sharpness, seen = choose_shape(source, looked_up(surprises), looked_up(costs), *others)
+    assert seen.points == option
     return option, SHARPNESS.index(sharpness)
 
 

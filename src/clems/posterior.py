@@ -294,8 +294,8 @@ def choose_shape(
     costs: Callable[[Seen, float], Floats] | None,
     weight: Weights,
     sharpness: float | None = None,
-) -> tuple[Any, float]:
-    """Choose an option and a sharpness by held-out rows.
+) -> tuple[Any, float, Seen]:
+    """Choose an option and a sharpness by held-out rows; return them and what is then seen of these rows.
 
     It is the one under which their labels are the least surprising, which suits every cost, unless another one costs
     less by more than a standard error.
@@ -313,15 +313,13 @@ def choose_shape(
         If given, it is not chosen.
     """
     seen = {option: source.held_out(option) for option in source.options}
-    likely = _least(seen, surprises, weight, sharpness, (1, USUAL, 5))
-    if costs is None:
-        return likely
-    cheap = _least(seen, costs, weight, sharpness, (USUAL,))
-    if likely == cheap:
-        return likely
-    values = [costs(seen[option], power) for option, power in (likely, cheap)]
-    gain, error = mean_and_error(values[0] - values[1], weight)
-    return cheap if gain > error else likely
+    chosen = _least(seen, surprises, weight, sharpness, (1, USUAL, 5))
+    cheap = chosen if costs is None else _least(seen, costs, weight, sharpness, (USUAL,))
+    if costs is not None and cheap != chosen:
+        values = [costs(seen[option], power) for option, power in (chosen, cheap)]
+        gain, error = mean_and_error(values[0] - values[1], weight)
+        chosen = cheap if gain > error else chosen
+    return *chosen, seen[chosen[0]]
 
 
 def _least(

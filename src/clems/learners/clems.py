@@ -101,6 +101,8 @@ class CLEMS(LabelEmbeddingClassifier):
         neighbours of KNeighborsRegressor, and else from distances in the embedded space. Held-out rows are those out of
         a tree's bag; a regressor without bags is trained three more times, each time on two thirds of the rows, unless
         the decoder is "nearest".
+    n_trees : int, default=100
+        Trees of the default forest; a given estimator has its own number.
     max_iter : int, default=500
         Most steps of the embedding.
     tol : float, default=1e-2
@@ -179,6 +181,7 @@ class CLEMS(LabelEmbeddingClassifier):
         candidates: Any = "observed",
         roles: str = "mirrored",
         estimator: Any = None,
+        n_trees: int = 100,
         max_iter: int = 500,
         tol: float = 1e-2,
         dtype: Any = "float64",
@@ -195,6 +198,7 @@ class CLEMS(LabelEmbeddingClassifier):
         self.candidates = candidates
         self.roles = roles
         self.estimator = estimator
+        self.n_trees = n_trees
         self.max_iter = max_iter
         self.tol = tol
         self.dtype = dtype
@@ -372,9 +376,12 @@ class CLEMS(LabelEmbeddingClassifier):
             raise ValueError(
                 f"decoder='exact' needs a cost with an exact rule, which {self.cost_.name!r} has not; try 'expected'."
             )
+        check_count(self.n_trees, "n_trees")
         depths, sharpness = self._checked_depths(), self._checked_sharpness()
         regressor = None if self.estimator is None else self._regressor(random_state)
-        self.reconstruction_error_ = self._error_of(self._fit_encode(X, Y, weight, random_state), Y, weight)
+        self._fit_encode(X, Y, weight, random_state)
+        lost = as_dense(Y) != self._decode(self._learned)[self.candidates_.index]
+        self.reconstruction_error_ = float(np.average(lost.mean(axis=1), weights=weight))
         start = perf_counter()
         source = self._source(X, weight, depths, random_state, regressor)
         name = "trees" if regressor is None else type(regressor).__name__
@@ -395,9 +402,8 @@ class CLEMS(LabelEmbeddingClassifier):
         rows = some_rows(len(candidates.index), random_state)
         if regressor is None:
             targets = [self._learned, candidates.labels.astype(np.float64)]
-            trees = grow_trees(
-                X, targets, candidates.index, weight, random_state, max_depth=depths[-1], n_jobs=self.n_jobs
-            )
+            grow = partial(grow_trees, max_depth=depths[-1], n_trees=self.n_trees, n_jobs=self.n_jobs)
+            trees = grow(X, targets, candidates.index, weight, random_state)
             self.estimator_ = trees.trees
             return source_of(trees, training, depths, rows, self.n_jobs)
 
@@ -430,10 +436,9 @@ class CLEMS(LabelEmbeddingClassifier):
                 decide = self._decision(None, quickly=True)
                 return self.cost_.rowwise(truth, decide(seen, self._posterior(seen, sharpness)))
 
-            option, self.sharpness_ = choose_shape(
+            option, self.sharpness_, seen = choose_shape(
                 source, surprises, None if self._own_label_based else costs, weight, sharpness
             )
-            seen = source.held_out(option)
             posterior = self._posterior(seen, self.sharpness_)
             self._thresholds = {name: find(posterior.marginals, weight) for name, find in LABEL_BASED.items()}
             if self._own_label_based:
