@@ -293,6 +293,18 @@ def test_alpha_is_chosen_on_some_rows_of_many(monkeypatch):
     assert sizes[1:] == [600]
 
 
+def test_equal_rows_are_held_out_together(monkeypatch):
+    features, labels, weight = some(60, 6, 4)
+    rows = np.repeat(np.arange(60), weight.astype(int))
+    trained, original = [], faie.ridge_smoother
+    monkeypatch.setattr(faie, "ridge_smoother", lambda X, *a: trained.append(X) or original(X, *a))
+    fit(FaIE, features, labels, weight)
+    fit(FaIE, features[rows], labels[rows])
+    weighted, _, repeated, _ = ({*map(tuple, part.tolist())} for part in trained)
+    assert weighted == repeated
+    assert 20 < len(weighted) < 60
+
+
 # What all three promise
 
 
