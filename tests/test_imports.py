@@ -20,7 +20,7 @@ LAYERS = [
         "clems.forest",
         "clems.decoding",
     ],
-    ["clems.posterior", "clems.classifier"],
+    ["clems.posterior", "clems.implicit", "clems.classifier"],
     ["clems.embedding", "clems.chain"],
     ["clems.learners.*"],
     ["clems.learners"],
