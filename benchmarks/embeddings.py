@@ -9,6 +9,7 @@ import argparse
 import multiprocessing
 from functools import partial
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 from scipy import sparse
@@ -33,9 +34,10 @@ Made by `make bench-embeddings` on generated data of EUR-Lex's size: {n:,} rows,
 not zero, {K} labels, {cardinality:.2f} per row, M = K.
 
 Time of `fit` with an estimator that learns nothing, over that of scikit-learn's ExtraTreesRegressor with 10 trees that
-try the root of the number of features, fitted to the labels: median of {runs} run(s) taken in turns. Memory is the
-growth of the peak during `fit`, in a process of its own, over the size of the input, {megabytes:.0f} MB. Lost is the
-share of the label entries of training rows that decoding gets wrong.
+try the root of the number of features, fitted to the labels: median of {runs} run(s) taken in turns. It is processor
+time of all threads, so that other work on the machine does not count. Memory is the growth of the peak during `fit`, in
+a process of its own, over the size of the input, {megabytes:.0f} MB. Lost is the share of the label entries of training
+rows that decoding gets wrong.
 
 | | time / forest | memory / input | codes | lost |
 |---|---|---|---|---|
@@ -99,7 +101,7 @@ def table(rows: int, runs: int) -> str:
         megabytes=megabytes,
     )
     calls = [partial(model.fit, X, Y) for model in (FOREST, *EMBEDDINGS.values())]
-    seconds = times(runs, *calls)
+    seconds = times(runs, *calls, clock=process_time)
     ratios = np.median(seconds[:, 1:] / seconds[:, :1], axis=0)
     for (name, model), ratio in zip(EMBEDDINGS.items(), ratios, strict=True):
         memory, lost = growth(name, rows) / megabytes, model.reconstruction_error_

@@ -20,7 +20,7 @@ LAYERS = [
         "clems.ridge",
     ],
     ["clems.forest", "clems.decoding", "clems.neighbours", "clems.codes"],
-    ["clems.posterior", "clems.classifier"],
+    ["clems.posterior", "clems.implicit", "clems.classifier"],
     ["clems.embedding", "clems.division"],
     ["clems.chain"],
     ["clems.learners.*"],

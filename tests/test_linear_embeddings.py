@@ -1,5 +1,6 @@
 """PLST, CPLST and FaIE against dense eigen-solutions, scikit-learn's regressions, and where the answer is known."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -14,8 +15,9 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from clems import CLEMS, CPLST, PLST, FaIE, spectral
+from clems import CLEMS, CPLST, PLST, FaIE, implicit, spectral
 from clems import ridge as ridge_module
+from clems.implicit import implicit_codes
 from clems.learners import faie
 from clems.ridge import conjugate_gradients, ridge_smoother
 from clems.spectral import leading_directions, leading_eigenvectors, signs
@@ -83,6 +85,8 @@ def test_ridge_is_that_of_scikit_learn(way, form, n, d, weighted):
     root = smooth.root[:, None]
     np.testing.assert_allclose(root**2, np.ones((n, 1)) if weight is None else weight[:, None])
     np.testing.assert_allclose(smooth(root * targets) / root, theirs.predict(features[:n]), atol=1e-8)
+    fitted = smooth(root * targets)
+    np.testing.assert_allclose(smooth.products(root * targets), (root * targets).T @ fitted, atol=1e-8)
     np.testing.assert_allclose(smooth.predict(form(features[n:]), targets), theirs.predict(features[n:]), atol=1e-8)
 
 
@@ -260,6 +264,23 @@ def test_faie_blind_to_features_is_plst_without_the_mean(size):
     np.testing.assert_allclose(model.explained_variance_ratio_, singular[:size] ** 2 / (singular**2).sum())
 
 
+@pytest.mark.parametrize("alpha", [0.3, 30.0])
+def test_faie_by_features_and_by_rows(alpha, monkeypatch):
+    features, labels, weight = some(400, 8, 12)
+    features[:, 7] = features[:, 6]
+    labels = sparse.csr_array(np.hstack([labels, labels[:, :2]]), dtype=float)
+    smooth = ridge_smoother(sparse.csr_array(features), weight, 0.5)
+    monkeypatch.setattr(spectral, "ROOM", 0)
+    codes, components = implicit_codes(labels, weight, smooth, alpha, 14)
+    with monkeypatch.context() as patch:
+        patch.setattr(implicit, "_by_features", lambda *_: pytest.fail("not by rows"))
+        others, same = implicit_codes(labels, weight, replace(smooth, factor=None), alpha, 14)
+    assert codes.shape == others.shape == (400, 14)
+    np.testing.assert_allclose(codes, others, atol=1e-6)
+    np.testing.assert_allclose(components, same, atol=1e-8)
+    np.testing.assert_allclose(codes.T @ (weight[:, None] * codes) / weight.sum(), np.eye(14), atol=1e-8)
+
+
 def test_faie_at_large_alpha_takes_what_features_tell_best():
     features, labels, _ = some(80, 10, 6)
     told = [
@@ -288,9 +309,23 @@ def test_alpha_is_chosen_on_some_rows_of_many(monkeypatch):
     monkeypatch.setattr(faie, "ROWS", 60)
     sizes, original = [], faie.ridge_smoother
     monkeypatch.setattr(faie, "ridge_smoother", lambda X, *a: sizes.append(X.shape[0]) or original(X, *a))
-    fit(FaIE, *some(600, 5, 4)[:2])
+    features, labels, _ = some(600, 20, 4)
+    faie.choose_alpha(features, sparse.csr_array(labels, dtype=float), None, 4, 1.0, np.random.RandomState(0))
+    assert len(sizes) == 1
     assert 20 < sizes[0] < 60
-    assert sizes[1:] == [600]
+
+
+def test_equal_rows_are_held_out_together(monkeypatch):
+    features, labels, weight = some(60, 6, 4)
+    rows = np.repeat(np.arange(60), weight.astype(int))
+    trained, original = [], faie.ridge_smoother
+    monkeypatch.setattr(faie, "ridge_smoother", lambda X, *a: trained.append(X) or original(X, *a))
+    for part, own in ((np.arange(60), weight), (rows, None)):
+        known = sparse.csr_array(labels[part], dtype=float)
+        faie.choose_alpha(features[part], known, own, 4, 1.0, np.random.RandomState(0))
+    weighted, repeated = ({*map(tuple, part.tolist())} for part in trained)
+    assert weighted == repeated
+    assert 20 < len(weighted) < 60
 
 
 # What all three promise

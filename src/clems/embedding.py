@@ -17,6 +17,7 @@ from sklearn.utils.validation import has_fit_parameter
 from clems.classifier import MultiLabelClassifier, check_estimator, new_seed, seeded
 from clems.counts import Floats, Labels, as_dense, row_blocks
 from clems.forest import DepthPath, default_forest
+from clems.ridge import scaled_rows
 from clems.spectral import leading_directions
 from clems.validation import check_components
 
@@ -150,7 +151,7 @@ class LabelProjection(LinearEmbedding):
     def _variation(self, labels: Any, weight: NDArray[np.float64] | None) -> Floats:
         """Products of the labels, their mean taken away, summed over rows; shape (K, K)."""
         total = labels.shape[0] if weight is None else weight.sum()
-        scaled = scaled_labels(labels, weight)
+        scaled = scaled_rows(labels, weight)
         return np.asarray((scaled.T @ scaled).toarray() - total * np.outer(self.mean_, self.mean_))
 
 
@@ -160,15 +161,6 @@ def weighted_mean(labels: Any, weight: NDArray[np.float64] | None) -> Floats:
     total = np.ones(n) if weight is None else weight
     mean = np.asarray(labels.T @ total) / total.sum()
     return np.where(np.asarray(labels.sum(axis=0)) == n, 1.0, mean)
-
-
-def scaled_labels(labels: Any, weight: NDArray[np.float64] | None) -> Any:
-    """Rows of a CSR array times the roots of their weights."""
-    if weight is None:
-        return labels
-    return sparse.csr_array(
-        (labels.data * np.repeat(np.sqrt(weight), np.diff(labels.indptr)), labels.indices, labels.indptr), labels.shape
-    )
 
 
 def shares(parts: Floats, whole: float) -> Floats:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve, cholesky, solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 
 from clems.counts import Floats, row_blocks
@@ -43,6 +43,8 @@ class RidgeSmoother:
         Product with the centred and scaled features, and with their transpose.
     solve : callable
         Solution of the equations for several right-hand sides.
+    factor : ndarray of shape (d, d), (n, n) or None
+        Lower triangular factor of their matrix; None if they are solved by iteration.
     """
 
     root: Floats
@@ -52,6 +54,7 @@ class RidgeSmoother:
     forward: Map
     backward: Map
     solve: Map
+    factor: Floats | None
 
     def __call__(self, scaled: Floats) -> Floats:
         """Scaled fitted values of scaled targets, shape (n, k)."""
@@ -60,6 +63,19 @@ class RidgeSmoother:
             return level + self.forward(self.solve(self.backward(scaled)))
         rest = scaled - level
         return scaled - self.penalty * self.solve(rest)
+
+    def products(self, scaled: Floats) -> Floats:
+        """Inner products of scaled targets and their scaled fitted values, shape (k, k)."""
+        if not self.by_features:
+            return np.asarray(scaled.T @ self(scaled))
+        level, right = self.root @ scaled, self.backward(scaled)
+        return np.asarray(right.T @ self.solve(right) + np.outer(level, level) / (self.root @ self.root))
+
+    def unfactored(self, values: Floats, transposed: bool = False) -> Floats:
+        """Solution of the triangular system of the factor, or of its transpose."""
+        return np.asarray(
+            solve_triangular(self.factor, values, lower=True, trans="T" if transposed else "N", check_finite=False)
+        )
 
     def predict(self, X: Any, targets: Floats) -> Floats:
         """Predictions for other rows by the regression to targets of shape (n, k)."""
@@ -102,10 +118,10 @@ def ridge_smoother(X: Any, weight: NDArray[np.float64] | None = None, ridge: flo
     array([0.5, 1. , 1.5])
     """
     n, d = X.shape
-    root = np.ones(n) if weight is None else np.sqrt(weight)
-    scaled = _scaled_rows(X, root)
+    root = roots(weight, n)
+    scaled = scaled_rows(X, weight)
     mean = np.asarray(scaled.T @ root) / (root @ root)
-    penalty = max(ridge, LEAST * float((scaled * scaled).sum())) or 1.0
+    penalty = max(ridge, LEAST * sum_of_squares(scaled)) or 1.0
     rows, by_features = (scaled, d <= n)
     if sparse.issparse(X):
         flipped = scaled.T.tocsr()
@@ -128,15 +144,17 @@ def ridge_smoother(X: Any, weight: NDArray[np.float64] | None = None, ridge: flo
 
         def solve(right: Floats) -> Floats:
             return conjugate_gradients(normal, right)
+
+        factor = None
     else:
         gram = _gram(rows, flipped if sparse.issparse(X) else rows.T, root, mean, by_features)
         gram[np.diag_indices(len(gram))] += penalty
-        factor = cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
+        factor = cholesky(gram.T, lower=True, overwrite_a=True, check_finite=False)
 
         def solve(right: Floats) -> Floats:
-            return np.asarray(cho_solve(factor, right, check_finite=False))
+            return np.asarray(cho_solve((factor, True), right, check_finite=False))
 
-    return RidgeSmoother(root, mean, penalty, by_features, forward, backward, solve)
+    return RidgeSmoother(root, mean, penalty, by_features, forward, backward, solve, factor)
 
 
 def conjugate_gradients(apply: Map, right: Floats, tol: float = 1e-11, max_iter: int = 2000) -> Floats:
@@ -179,13 +197,27 @@ def _share(part: Floats, whole: Floats) -> Floats:
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
-def _scaled_rows(X: Any, root: Floats) -> Any:
-    """Copy of the features in double precision, rows times the roots of their weights."""
+def roots(weight: NDArray[np.float64] | None, n: int) -> Floats:
+    """Roots of the weights of n rows; ones if there are none."""
+    return np.ones(n) if weight is None else np.sqrt(weight)
+
+
+def scaled_rows(X: Any, weight: NDArray[np.float64] | None) -> Any:
+    """Rows in double precision, times the roots of their weights; X itself if that changes nothing."""
     if not sparse.issparse(X):
-        return root[:, None] * np.asarray(X, np.float64)
-    scaled = sparse.csr_array(X, dtype=np.float64, copy=True)
-    scaled.data *= np.repeat(root, np.diff(scaled.indptr))
-    return scaled
+        array = np.asarray(X, np.float64)
+        return array if weight is None else np.sqrt(weight)[:, None] * array
+    array = sparse.csr_array(X, dtype=np.float64)
+    if weight is None:
+        return array
+    data = array.data * np.repeat(np.sqrt(weight), np.diff(array.indptr))
+    return sparse.csr_array((data, array.indices, array.indptr), array.shape)
+
+
+def sum_of_squares(X: Any) -> float:
+    """Sum of the squares of all entries of an array, dense or sparse."""
+    values = X.data if sparse.issparse(X) else X.ravel()
+    return float(values @ values)
 
 
 def _gram(rows: Any, columns: Any, root: Floats, mean: Floats, by_features: bool) -> Floats:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clems.counts import Floats
-from clems.embedding import LabelProjection, scaled_labels
-from clems.ridge import ridge_smoother
+from clems.embedding import LabelProjection
+from clems.ridge import ridge_smoother, roots, scaled_rows
 from clems.validation import check_number
 
 
@@ -96,7 +96,6 @@ class CPLST(LabelProjection):
 
     def _scatter(self, X: Any, labels: Any, weight: NDArray[np.float64] | None) -> Floats:
         ridge = check_number(self.ridge, "ridge")
-        root = np.ones(labels.shape[0]) if weight is None else np.sqrt(weight)
-        centred = scaled_labels(labels, weight).toarray()
-        centred -= np.outer(root, self.mean_)
-        return np.asarray(centred.T @ ridge_smoother(X, weight, ridge)(centred))
+        centred = scaled_rows(labels, weight).toarray()
+        centred -= np.outer(roots(weight, len(centred)), self.mean_)
+        return ridge_smoother(X, weight, ridge).products(centred)

@@ -10,9 +10,9 @@ from scipy import sparse
 
 from clems.chain import row_offsets
 from clems.counts import Floats, Labels, as_dense
-from clems.embedding import HALF, LinearEmbedding, scaled_labels, shares
-from clems.ridge import RidgeSmoother, ridge_smoother
-from clems.spectral import leading_eigenvectors, signs
+from clems.embedding import HALF, LinearEmbedding, shares
+from clems.implicit import implicit_codes
+from clems.ridge import ridge_smoother, scaled_rows, sum_of_squares
 from clems.validation import check_components, check_number
 
 GRID = (0.0, 0.01, 0.1, 1.0)  # values of alpha to choose from, in units of the mean eigenvalue of the labels
@@ -128,49 +128,17 @@ class FaIE(LinearEmbedding):
         if share is None:
             share = choose_alpha(X, labels, weight, size, ridge, random_state) * mean_eigenvalue(labels, weight)
         self.alpha_ = share
-        codes, self.components_ = implicit_codes(labels, weight, ridge_smoother(X, weight, ridge), share, size)
-        scaled = scaled_labels(labels, weight)
+        smooth = ridge_smoother(X, weight, ridge) if share else None
+        codes, self.components_ = implicit_codes(labels, weight, smooth, share, size)
         total = labels.shape[0] if weight is None else weight.sum()
-        self.explained_variance_ratio_ = shares(total * (self.components_**2).sum(axis=1), (scaled.data**2).sum())
+        kept = total * (self.components_**2).sum(axis=1)
+        self.explained_variance_ratio_ = shares(kept, sum_of_squares(scaled_rows(labels, weight)))
         return codes
-
-
-def implicit_codes(
-    labels: Any, weight: NDArray[np.float64] | None, smooth: RidgeSmoother, alpha: float, size: int
-) -> tuple[Floats, Floats]:
-    """Codes of the rows, shape (n, M), and the map that decodes them, shape (M, K).
-
-    Parameters
-    ----------
-    labels : CSR array of shape (n, K)
-        Labels as floats.
-    weight : ndarray of shape (n,) or None
-        Sample weights.
-    smooth : RidgeSmoother
-        Of the features of the same rows, with the same weights.
-    alpha : float
-        How much it counts that features tell the codes.
-    size : int
-        How many codes are wanted; labels that are all 0 have one, which is 0 too.
-    """
-    scaled = scaled_labels(labels, weight)
-
-    def apply(block: Floats) -> Floats:
-        product = scaled @ (scaled.T @ block)
-        return np.asarray(product + alpha * smooth(block) if alpha else product)
-
-    _, vectors = leading_eigenvectors(apply, scaled.toarray(), size)
-    if not vectors.shape[1]:
-        vectors = np.zeros((len(vectors), 1))
-    unit = np.sqrt(smooth.root @ smooth.root)
-    components = np.asarray(scaled.T @ vectors).T / unit
-    sign = signs(components)
-    return sign * unit * vectors / smooth.root[:, None], sign[:, None] * components
 
 
 def mean_eigenvalue(labels: Any, weight: NDArray[np.float64] | None) -> float:
     """Mean eigenvalue of the labels' K × K inner products."""
-    return float((scaled_labels(labels, weight).data ** 2).sum() / labels.shape[1])
+    return sum_of_squares(scaled_rows(labels, weight)) / int(labels.shape[1])
 
 
 def choose_alpha(
