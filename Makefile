@@ -1,4 +1,4 @@
-.PHONY: demo test format bench bench-data bench-chains bench-embeddings bench-joint table2 table3 decisions forests fuzz test-oldest clean
+.PHONY: demo test format bench bench-data bench-chains bench-embeddings bench-joint table2 table3 decisions figures forests fuzz test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -53,6 +53,9 @@ table3: $(VENV)/.demo  ## The paper's Table 3, trained directly for micro and ma
 
 decisions: $(VENV)/.demo  ## All learners on eight datasets, tuned over depths; needs CLEMS_DATA; hours, goes on where it was.
 	$(BIN)/python -m benchmarks.decisions
+
+figures: $(VENV)/.docs  ## The figures of docs/decisions.md; needs CLEMS_DATA; about ten minutes.
+	$(BIN)/python -m benchmarks.figures
 
 forests: $(VENV)/.demo  ## Candidates for the default forest compared; needs CLEMS_DATA; about ten minutes.
 	$(BIN)/python -m benchmarks.forests --output benchmarks/results/forests.md

@@ -50,14 +50,14 @@ Growth of the peak memory while fitting on half of enron, default forest of 50 t
 """
 
 
-def times(runs: int, *calls, clock=perf_counter) -> np.ndarray:
+def times(runs: int, *calls) -> np.ndarray:
     """Seconds of each call in each run; calls take turns, every other run in reverse, so that drift hits all alike."""
     seconds = np.empty((runs, len(calls)))
     for run in range(runs):
         for which in range(len(calls))[:: 1 if run % 2 else -1]:
-            start = clock()
+            start = perf_counter()
             calls[which]()
-            seconds[run, which] = clock() - start
+            seconds[run, which] = perf_counter() - start
     return seconds
 
 
