@@ -37,9 +37,9 @@ TEXT = """\
 
 Made by `make decisions`. Mean test cost ± standard error over 5 random splits 50/25/25 (flags, the smallest: 20),
 forests of 100 trees, depth of trees from {{5, …, 35}}. CLEMS chooses its depth, sharpness and decoder by itself, on
-rows of the training half that are out of bag. For the others, and for CLEMS with the decoding of the paper (nearest), the
-depth is the one of least cost on the validation quarter, which CLEMS does not use; one fit serves all depths. SLEEC's
-trees have their full depth. All are the learners of this package with their defaults: M = K, and M = 4 K for the codes.
+rows of the training half that are out of bag. For the others, and for CLEMS with the decoding of the paper (nearest),
+the depth is the one of least cost on the validation quarter, which CLEMS does not use; one fit serves all depths. Trees
+of SLEEC have their full depth. All are the learners of this package with their defaults: M = K, and M = 4 K for codes.
 Bold is the least mean of a row; a dagger marks a CLEMS that exceeds it by more than its standard error.
 
 | | | {columns} |
@@ -137,7 +137,7 @@ def table(results: pd.DataFrame) -> str:
     results = results[complete]
     groups = results.groupby(["dataset", "cost", "learner"])["test"]
     means, errors = groups.mean(), groups.sem()
-    shown = [cell for cell in product(DATASETS, CRITERIA) if cell in means.index.droplevel(2)]
+    shown = [cell for cell in product(DATASETS, CRITERIA) if cell in {*means.index.droplevel(2)}]
     for dataset, cost in shown:
         own, error = means[dataset, cost], errors[dataset, cost]
         text += f"| {dataset} | {cost}"
