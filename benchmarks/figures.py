@@ -93,7 +93,7 @@ def sharpness() -> plt.Figure:
     """Test cost by sharpness, as a multiple of that of probabilities as they are."""
     figure, axes = plt.subplots(1, 2, figsize=(8, 3.2), sharey=True)
     for axis, cost in zip(axes, ("f1", "rank"), strict=True):
-        for dataset, colour in (("scene", BLUE), ("medical", ORANGE), ("yeast", GREEN)):
+        for dataset, colour in (("emotions", BLUE), ("medical", ORANGE), ("birds", GREEN)):
             found = mean_costs(dataset, cost, [{"sharpness": power} for power in SHARPNESS])
             axis.plot(SHARPNESS, found[:, 1] / found[SHARPNESS.index(1.0), 1], color=colour, label=dataset, marker=".")
         axis.axhline(1, color=GREY, linewidth=1, linestyle="--")

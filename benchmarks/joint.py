@@ -63,7 +63,7 @@ def fits(runs: int) -> str:
     return text
 
 
-def large(trees: int = 4) -> str:
+def large(trees: int = 10) -> str:
     X, Y = like_eurlex()
     models = [RandomForestClassifier(trees, random_state=0), CLEMS(n_trees=trees, random_state=0)]
     seconds = times(1, *(partial(model.fit, X, Y) for model in models))

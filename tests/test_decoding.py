@@ -8,11 +8,14 @@ from scipy import sparse
 
 from clems import COSTS, f_beta, get_cost, weighted_hamming
 from clems.decoding import (
+    FEW,
     RULES,
     Posterior,
     above_threshold,
     affine_coefficients,
     best_of_each_size,
+    by_rule,
+    expected_costs,
     least_expected,
     most_likely,
     rule_for,
@@ -105,6 +108,35 @@ def test_the_general_rule_finds_nothing_better_than_the_exact_ones(posterior):
     general, _ = expected(cost, posterior, least_expected(cost, posterior))
     assert (general >= exact - 1e-12).all()
     np.testing.assert_allclose(exact, least, atol=1e-12)
+
+
+@given(posterior=posteriors())
+def test_a_quick_decision_is_the_best_of_the_likeliest_labels_of_each_number(posterior):
+    K = posterior.labels.shape[1]
+    rank = np.argsort(np.argsort(-posterior.marginals, axis=1, kind="stable"), axis=1)
+    for cost in map(get_cost, ("f1", "f_beta", "composition")):
+        reached, _ = expected(cost, posterior, by_rule(cost, posterior, quickly=True))
+        prefixes = [expected(cost, posterior, (rank < size).astype(np.uint8))[0] for size in range(K + 1)]
+        np.testing.assert_allclose(reached, np.min(prefixes, axis=0), atol=1e-12)
+    for cost in map(get_cost, ("hamming", "rank", "zero_one")):
+        assert np.array_equal(by_rule(cost, posterior, quickly=True), by_rule(cost, posterior))
+
+
+@pytest.mark.parametrize("name", ["f1", "composition"])
+def test_a_quick_decision_among_many_sizes_is_nearly_the_best(name):
+    rng = np.random.default_rng(0)
+    labels = (rng.random((200, 60)) < rng.random((200, 1)) * rng.random(60)).astype(np.uint8)
+    assert len(np.unique(labels.sum(axis=1))) > 2 * FEW
+    posterior = posterior_of(labels, rng.dirichlet(np.full(200, 0.1), 50))
+    quick, exact, none = (
+        expected_costs(COSTS[name], posterior, predicted).mean()
+        for predicted in (
+            by_rule(COSTS[name], posterior, quickly=True),
+            by_rule(COSTS[name], posterior),
+            np.zeros((50, 60), np.uint8),
+        )
+    )
+    assert exact < quick < exact + 0.02 * (none - exact)
 
 
 @pytest.mark.parametrize("K", [1, 2, 5])

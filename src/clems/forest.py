@@ -128,7 +128,7 @@ def grow_trees(
         X = X.toarray()
     features = sparse.csc_array(X, dtype=np.float32) if sparse.issparse(X) else np.asfortranarray(X, np.float32)
     settings = {
-        "max_features": ceil(max(sqrt(d), d / 10, min(d / 3, 64))),
+        "max_features": ceil(max(sqrt(d), min(d / 10, 200), min(d / 3, 64))),
         "min_samples_split": 3,
         "max_depth": max_depth,
     }
