@@ -20,7 +20,7 @@ from clems.datasets import digit_scenes
 from clems.posterior import SHARPNESS
 
 BLUE, ORANGE, GREY, GREEN = "#2166ac", "#d6604d", "#777777", "#1b7837"
-SPLITS = 5
+SPLITS = 3
 
 
 def costs_of(dataset: str, cost: str, repetition: int, **settings) -> tuple[float, float]:
