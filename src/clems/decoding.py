@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -81,11 +82,14 @@ class Rule:
         Function of a cost: whether the rule may be used for it.
     exact : bool
         Whether no label vector at all has a smaller expected cost than the one it returns.
+    roughly : callable or None, default=None
+        A quicker way to nearly the same decisions, where there is one.
     """
 
     decide: Callable[[Cost, Posterior], Vectors]
     applies: Callable[[Cost], bool]
     exact: bool
+    roughly: Callable[[Cost, Posterior], Vectors] | None = None
 
 
 def rule_for(cost: Cost) -> Rule:
@@ -340,7 +344,12 @@ def expected_costs(cost: Cost, posterior: Posterior, predicted: Vectors) -> Floa
 # The first that applies is used, so the cheapest come first and the last one applies to all.
 RULES = {
     "threshold": Rule(above_threshold, lambda cost: cost.threshold is not None, exact=True),
-    "size": Rule(best_of_each_size, lambda cost: cost.affine_in_tp, exact=True),
+    "size": Rule(
+        best_of_each_size,
+        lambda cost: cost.affine_in_tp,
+        exact=True,
+        roughly=partial(best_of_each_size, quickly=True),
+    ),
     "mode": Rule(most_likely, lambda cost: cost.uniform, exact=True),
     "expected": Rule(least_expected, lambda _: True, exact=False),
 }
@@ -355,9 +364,8 @@ def over_candidates(cost: Cost, posterior: Posterior, *, quickly: bool = False) 
 
 def by_rule(cost: Cost, posterior: Posterior, *, quickly: bool = False) -> Vectors:
     """Predict by the rule for the cost."""
-    decide = rule_for(cost).decide
-    if quickly and decide is best_of_each_size:
-        return best_of_each_size(cost, posterior, quickly=True)
+    rule = rule_for(cost)
+    decide = rule.roughly if quickly and rule.roughly else rule.decide
     return decide(cost, posterior)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ from scipy import linalg, sparse
 from sklearn.utils.extmath import randomized_svd
 
 from clems.counts import Floats, row_blocks
-from clems.validation import check_count
+from clems.validation import check_count, check_tol
 
 EXACT = 1e-20  # share of the squared inner products below which an error is rounding
 NEGLIGIBLE = 1e-3  # the decrease of a smaller error is judged as if the error were this large
@@ -121,8 +120,7 @@ def factorise(
         It stops when a step lowers the error by less than this share.
     """
     max_iter = check_count(max_iter, "max_iter")
-    if not isinstance(tol, numbers.Real) or isinstance(tol, bool) or not tol >= 0:
-        raise ValueError(f"tol must be a number of at least 0; got {tol!r}.")
+    check_tol(tol)
     root = np.sqrt(frequency)
     scaled = sparse.csr_array(labels * root[:, None])
     graph = label_graph(labels, frequency, n_neighbors)

@@ -99,8 +99,8 @@ def grow_trees(
 ) -> Trees:
     """Grow extremely randomised trees on several targets in turn.
 
-    Every other tree of a target is grown on all rows, the others on a bootstrap sample, so that every row is out of the
-    bag of some trees. What a leaf says is read from all rows that fall into it, whether the tree has seen them or not.
+    Every other tree of a target is grown on all rows, the others on a bootstrap sample, so that rows are out of the bag
+    of some trees. What a leaf says is read from all rows that fall into it, whether the tree has seen them or not.
     Of a target with more than `WIDE` columns a tree sees so many random combinations: the search for a split takes less
     time.
 

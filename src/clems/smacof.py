@@ -6,7 +6,6 @@ matrix products of the size of D and one pass over its entries; the 2L×2L array
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
 from clems.counts import Floats, as_weights
-from clems.validation import check_count
+from clems.validation import check_count, check_tol
 
 PATIENCE = 5  # evaluations over which the decrease is judged: a single short step is not the end
 NEGLIGIBLE = 1e-3  # the decrease of a smaller stress is judged as if the stress were this large
@@ -90,8 +89,7 @@ def mirrored_smacof(
     methods with inexact searches (the memoryless direction).
     """
     check_count(max_iter, "max_iter")
-    if not (isinstance(tol, numbers.Real) and tol >= 0):
-        raise ValueError(f"tol must be a number of at least 0; got {tol!r}.")
+    check_tol(tol)
     problem = Majoriser(dissimilarity, weight)
     point = problem.join(*start)
     trial = np.empty_like(point)

@@ -160,6 +160,12 @@ def check_number(value: Any, name: str, instead: str = "") -> float:
     return float(value)
 
 
+def check_tol(tol: Any) -> None:
+    """Check the change below which an iteration stops."""
+    if not isinstance(tol, numbers.Real) or isinstance(tol, (bool, np.bool_)) or not float(tol) >= 0:
+        raise ValueError(f"tol must be a number of at least 0; got {tol!r}.")
+
+
 def check_components(n_components: int | float | None, K: int) -> int:
     """Resolve the embedded dimension: a number, a multiple of the number of labels, or None for that number."""
     if n_components is None:

@@ -402,8 +402,16 @@ class CLEMS(LabelEmbeddingClassifier):
         rows = some_rows(len(candidates.index), random_state)
         if regressor is None:
             targets = [self._learned, candidates.labels.astype(np.float64)]
-            grow = partial(grow_trees, max_depth=depths[-1], n_trees=self.n_trees, n_jobs=self.n_jobs)
-            trees = grow(X, targets, candidates.index, weight, random_state)
+            trees = grow_trees(
+                X,
+                targets,
+                candidates.index,
+                weight,
+                random_state,
+                max_depth=depths[-1],
+                n_trees=self.n_trees,
+                n_jobs=self.n_jobs,
+            )
             self.estimator_ = trees.trees
             return source_of(trees, training, depths, rows, self.n_jobs)
 
