@@ -24,12 +24,12 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR, LinearSVC
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.fixes import parse_version
 
 import clems.classifier
-from clems import COSTS, CRITERIA, ECC, LEARNERS, get_cost, weighted_hamming
+from clems import CFT, COSTS, CRITERIA, ECC, LEARNERS, get_cost, weighted_hamming
 from clems.datasets import digit_scenes
 
 SCENES, DIGITS = digit_scenes(280, random_state=0)
@@ -103,7 +103,16 @@ class RREP(ECC):
     """ECC by its other code."""
 
     def __init__(
-        self, code="rrep", *, n_components=None, group_size=3, estimator=None, n_jobs=None, random_state=None, verbose=0
+        self,
+        code="rrep",
+        *,
+        n_components=None,
+        group_size=3,
+        estimator=None,
+        n_trees=100,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
     ):
         settings = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
         super().__init__(**settings)
@@ -814,6 +823,32 @@ def test_bad_data_are_told_and_nothing_is_half_done(learner, bad, message):
 @pytest.mark.parametrize(("learner", "bad", "message"), [*each_bad_parameter()])
 def test_bad_parameters_are_told_and_nothing_is_half_done(learner, bad, message):
     assert_nothing_is_half_done(learner, ValueError, message, {"X": X[:6], "y": Y[:6]}, bad)
+
+
+@each_learner
+def test_the_default_forest_has_as_many_trees_as_wanted(learner, monkeypatch):
+    def trees_grown(n_trees):
+        grown = []
+        with monkeypatch.context() as patch:
+            watch(patch, BaseDecisionTree, "_fit", lambda *_: grown.append(1))
+            fit(learner, estimator=None, n_trees=n_trees, **{"n_rounds": 1} if learner is CFT else {})
+        return len(grown)
+
+    assert trees_grown(2) == 2 * trees_grown(1) > 0
+    assert trees_grown(3) == 3 * trees_grown(1)
+
+
+@each_learner
+def test_models_tell_how_deep_their_trees_are(learner):
+    settings = {"depths": None} if "depths" in signature(learner).parameters else {}
+    model = fit(learner, estimator=None, n_trees=3, **settings)
+    if not model.depth_path:
+        assert not hasattr(model, "at_depth")
+        return
+    full = model.get_depth()
+    assert full > 2
+    assert np.array_equal(model.at_depth(full).predict(X[TEST]), model.predict(X[TEST]))
+    assert fit(learner, estimator=ESTIMATORS[learner.predictor]["nearest"]).get_depth() == 0
 
 
 @pytest.mark.parametrize("share", [0.5, 1])

@@ -17,7 +17,7 @@ from clems.cost import Cost
 from clems.costs import get_cost
 from clems.counts import Labels, row_blocks
 from clems.criteria import Criterion, get_criterion
-from clems.validation import all_or_nothing, check_features, check_labels, check_training, multi_label_tags
+from clems.validation import all_or_nothing, check_count, check_features, check_labels, check_training, multi_label_tags
 
 BLOCK = 4096  # rows predicted at a time
 BLIND = "zero_one"  # what a learner without a cost of its own is scored by, as scikit-learn scores labels
@@ -26,7 +26,8 @@ BLIND = "zero_one"  # what a learner without a cost of its own is scored by, as 
 class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """A multi-label classifier built on an estimator.
 
-    A learner says how it fits and predicts, and has the parameters `estimator`, `n_jobs`, `random_state` and `verbose`.
+    A learner says how it fits and predicts, and has the parameters `estimator`, `n_trees`, `n_jobs`, `random_state` and
+    `verbose`.
 
     Attributes
     ----------
@@ -36,6 +37,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         Whether training depends on it.
     cost_at_predict : bool
         Whether `predict` takes another cost, so that one fit serves all of them.
+    depth_path : bool
+        Whether `at_depth` gives the model with trees of any depth, for you to choose from.
     predictor : {"regressor", "classifier"}
         What kind of estimator it is built on.
     """
@@ -43,9 +46,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
     cost_sensitive = False
     cost_at_fit = False
     cost_at_predict = False
+    depth_path = False
     predictor: str
 
     estimator: Any
+    n_trees: int
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
     verbose: int
@@ -81,6 +86,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         self
         """
         with all_or_nothing(self):
+            check_count(self.n_trees, "n_trees")
             X, labels, weight = check_training(self, X, y, sample_weight)
             self.cost_ = self._checked_cost(self.cost if self.cost_sensitive else BLIND)
             self._fit(X, labels, weight, check_random_state(self.random_state))

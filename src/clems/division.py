@@ -66,7 +66,7 @@ class DividedClassifier(DepthPath, MultiLabelClassifier):
 
     def _default(self) -> Any:
         """Classifier for when no estimator is given."""
-        return default_classifier(self.n_features_in_)
+        return default_classifier(self.n_features_in_, n_estimators=self.n_trees)
 
     def _prototypes(self, count: int, weight: Weights, random_state: np.random.RandomState) -> list[Any]:
         """Unfitted, seeded classifiers that are sure to have what the learner needs."""

@@ -76,7 +76,8 @@ class LabelEmbeddingClassifier(MultiLabelClassifier):
 
     def _regressor(self, random_state: np.random.RandomState) -> Any:
         if self.estimator is None:
-            return default_forest(self.n_features_in_, n_jobs=self.n_jobs, random_state=new_seed(random_state))
+            settings = {"n_estimators": self.n_trees, "n_jobs": self.n_jobs, "random_state": new_seed(random_state)}
+            return default_forest(self.n_features_in_, **settings)
         check_estimator(self.estimator, self.predictor)
         estimator = seeded(self.estimator, random_state)
         return (

@@ -247,8 +247,17 @@ def truncated(estimator: Any, depth: int) -> Any:
     return cut
 
 
+def depth_of(estimator: Any) -> int:
+    """Depth to which a tree, or the deepest of a forest, was grown; 0 for whatever has no trees."""
+    if isinstance(estimator, SINGLE_TREES):
+        return int(estimator.get_depth())
+    return max(map(depth_of, estimator.estimators_)) if has_trees(estimator) else 0
+
+
 class DepthPath(ABC):
     """A learner whose fitted trees can be cut at any depth."""
+
+    depth_path = True
 
     def at_depth(self, depth: int) -> Self:
         """Return the model as it is with trees that end at a depth, without training anew.
@@ -271,6 +280,13 @@ class DepthPath(ABC):
         other = copy(self)
         other._replace_estimators(partial(truncated, depth=depth))
         return other
+
+    def get_depth(self) -> int:
+        """Return the depth to which its deepest tree was grown; 0 if it has no trees."""
+        check_is_fitted(self)
+        depths: list[int] = []
+        copy(self)._replace_estimators(lambda estimator: depths.append(depth_of(estimator)))
+        return max(depths)
 
     @abstractmethod
     def _replace_estimators(self, new: Callable[[Any], Any]) -> None:

@@ -20,6 +20,8 @@ class BR(ChainClassifier):
     ----------
     estimator : estimator, default=None
         Any scikit-learn classifier; None is a forest, :func:`clems.forest.default_classifier`.
+    n_trees : int, default=100
+        Trees of the default forest; a given estimator has its own number.
     n_jobs : int, default=None
         How many labels are trained at a time; in prediction, how many trees of the default forest work at a time.
     random_state : int, RandomState or None, default=None
@@ -54,11 +56,13 @@ class BR(ChainClassifier):
         self,
         estimator: Any = None,
         *,
+        n_trees: int = 100,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         self.estimator = estimator
+        self.n_trees = n_trees
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

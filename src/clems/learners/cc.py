@@ -25,6 +25,8 @@ class CC(ChainClassifier):
         How many chains to train; of several, the mean probability of a label decides.
     estimator : estimator, default=None
         Any scikit-learn classifier; None is a forest, :func:`clems.forest.default_classifier`.
+    n_trees : int, default=100
+        Trees of the default forest; a given estimator has its own number.
     n_jobs : int, default=None
         How many labels are trained at a time; in prediction, how many trees of the default forest work at a time.
     random_state : int, RandomState or None, default=None
@@ -65,6 +67,7 @@ class CC(ChainClassifier):
         order: Any = None,
         n_chains: int = 1,
         estimator: Any = None,
+        n_trees: int = 100,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -72,6 +75,7 @@ class CC(ChainClassifier):
         self.order = order
         self.n_chains = n_chains
         self.estimator = estimator
+        self.n_trees = n_trees
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -42,6 +42,8 @@ class CFT(ChainClassifier):
     estimator : estimator, default=None
         Any scikit-learn classifier whose `fit` takes `sample_weight`; None is a forest,
         :func:`clems.forest.default_classifier`, with at least ten rows in a leaf, so that weights have an effect.
+    n_trees : int, default=100
+        Trees of the default forest; a given estimator has its own number.
     n_jobs : int, default=None
         How many labels are trained at a time; in prediction, how many trees of the default forest work at a time.
     random_state : int, RandomState or None, default=None
@@ -89,6 +91,7 @@ class CFT(ChainClassifier):
         n_folds: int | None = 2,
         order: Any = None,
         estimator: Any = None,
+        n_trees: int = 100,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -98,6 +101,7 @@ class CFT(ChainClassifier):
         self.n_folds = n_folds
         self.order = order
         self.estimator = estimator
+        self.n_trees = n_trees
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -133,7 +137,7 @@ class CFT(ChainClassifier):
 
     def _default(self) -> Any:
         # In a leaf that holds one row, or rows that agree, a weight changes nothing.
-        return default_classifier(self.n_features_in_, min_samples_leaf=10)
+        return default_classifier(self.n_features_in_, n_estimators=self.n_trees, min_samples_leaf=10)
 
 
 @dataclass(frozen=True)

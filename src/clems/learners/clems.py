@@ -32,7 +32,7 @@ from clems.decoding import (
     rule_for,
 )
 from clems.embedding import LabelEmbeddingClassifier, fit_regressor
-from clems.forest import grow_trees
+from clems.forest import depth_of, grow_trees
 from clems.posterior import (
     FOLDS,
     Seen,
@@ -316,6 +316,16 @@ class CLEMS(LabelEmbeddingClassifier):
         other.oob_cost_, other.oob_costs_ = np.nan, dict.fromkeys(self.oob_costs_, np.nan)
         return other
 
+    @property
+    def depth_path(self) -> bool:  # type: ignore[override]
+        """Whether its trees are for you to cut: it does not choose their depth itself."""
+        return self.depths is None
+
+    def get_depth(self) -> int:
+        """Return the depth to which its deepest tree was grown; 0 if it has no trees."""
+        check_is_fitted(self)
+        return max(map(depth_of, self.estimator_ if self.estimator is None else [self.estimator_]))
+
     def embedding_error(self) -> Floats:
         """Squared difference of distance and transformed cost for every pair of candidates.
 
@@ -376,7 +386,6 @@ class CLEMS(LabelEmbeddingClassifier):
             raise ValueError(
                 f"decoder='exact' needs a cost with an exact rule, which {self.cost_.name!r} has not; try 'expected'."
             )
-        check_count(self.n_trees, "n_trees")
         depths, sharpness = self._checked_depths(), self._checked_sharpness()
         regressor = None if self.estimator is None else self._regressor(random_state)
         self._fit_encode(X, Y, weight, random_state)

@@ -36,6 +36,8 @@ class ECC(DividedClassifier):
         How many bits a classifier learns together.
     estimator : estimator, default=None
         Any scikit-learn classifier of several classes; None is a forest, :func:`clems.forest.default_classifier`.
+    n_trees : int, default=100
+        Trees of the default forest; a given estimator has its own number.
     n_jobs : int, default=None
         How many groups are trained at a time; in prediction, how many trees of the default forest work at a time.
     random_state : int, RandomState or None, default=None
@@ -87,6 +89,7 @@ class ECC(DividedClassifier):
         n_components: int | float | None = None,
         group_size: int = 3,
         estimator: Any = None,
+        n_trees: int = 100,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -95,6 +98,7 @@ class ECC(DividedClassifier):
         self.n_components = n_components
         self.group_size = group_size
         self.estimator = estimator
+        self.n_trees = n_trees
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -44,6 +44,8 @@ class FaIE(LinearEmbedding):
     estimator : estimator, default=None
         Any scikit-learn regressor; one with a single output is fitted once per dimension. None is a forest,
         :func:`clems.forest.default_forest`.
+    n_trees : int, default=100
+        Trees of the default forest; a given estimator has its own number.
     n_jobs : int, default=None
         Parallel jobs of the default forest, or of the fits of a single-output regressor.
     random_state : int, RandomState or None, default=None
@@ -103,6 +105,7 @@ class FaIE(LinearEmbedding):
         alpha: str | float = "auto",
         ridge: float = 1.0,
         estimator: Any = None,
+        n_trees: int = 100,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -111,6 +114,7 @@ class FaIE(LinearEmbedding):
         self.alpha = alpha
         self.ridge = ridge
         self.estimator = estimator
+        self.n_trees = n_trees
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -25,6 +25,8 @@ class PLST(LabelProjection):
     estimator : estimator, default=None
         Any scikit-learn regressor; one with a single output is fitted once per dimension. None is a forest,
         :func:`clems.forest.default_forest`.
+    n_trees : int, default=100
+        Trees of the default forest; a given estimator has its own number.
     n_jobs : int, default=None
         Parallel jobs of the default forest, or of the fits of a single-output regressor.
     random_state : int, RandomState or None, default=None
@@ -76,12 +78,14 @@ class PLST(LabelProjection):
         *,
         n_components: int | float | None = None,
         estimator: Any = None,
+        n_trees: int = 100,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
         self.estimator = estimator
+        self.n_trees = n_trees
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

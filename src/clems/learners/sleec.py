@@ -62,6 +62,8 @@ class SLEEC(LabelEmbeddingClassifier):
     estimator : estimator, default=None
         Any scikit-learn regressor; one with a single output is fitted once per dimension. None is one forest for all
         dimensions, :func:`clems.forest.default_forest`.
+    n_trees : int, default=100
+        Trees of the default forest; a given estimator has its own number.
     n_jobs : int, default=None
         Parallel jobs of the default forest, or of the fits of a single-output regressor.
     random_state : int, RandomState or None, default=None
@@ -137,6 +139,7 @@ class SLEEC(LabelEmbeddingClassifier):
         max_iter: int = 100,
         tol: float = 1e-2,
         estimator: Any = None,
+        n_trees: int = 100,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -150,6 +153,7 @@ class SLEEC(LabelEmbeddingClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.estimator = estimator
+        self.n_trees = n_trees
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
