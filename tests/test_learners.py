@@ -826,6 +826,15 @@ def test_bad_parameters_are_told_and_nothing_is_half_done(learner, bad, message)
     assert_nothing_is_half_done(learner, ValueError, message, {"X": X[:6], "y": Y[:6]}, bad)
 
 
+@pytest.mark.parametrize("learner", [learner for learner in VARIANTS.values() if learner.cost_at_predict])
+def test_predictions_for_several_costs_are_those_for_each(learner):
+    model, costs = fitted(learner), ["rank", "f1", weighted_hamming(2.0)]
+    for cost, predicted in zip(costs, model.predict_each(X[TEST], costs), strict=True):
+        assert np.array_equal(predicted, model.predict(X[TEST], cost=cost))
+    model = fit(learner, Y=sparse.csr_array(Y[TRAIN]))
+    assert all(sparse.issparse(predicted) for predicted in model.predict_each(X[TEST], costs))
+
+
 @each_learner
 def test_the_default_forest_has_as_many_trees_as_wanted(learner, monkeypatch):
     def trees_grown(n_trees):

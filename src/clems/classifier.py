@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -37,6 +37,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         Whether training depends on it.
     cost_at_predict : bool
         Whether `predict` takes another cost, so that one fit serves all of them.
+    label_based : bool
+        Whether the cost may be "micro_f1" or "macro_f1", which look at all rows together.
     depth_path : bool
         Whether `at_depth` gives the model with trees of any depth, for you to choose from.
     predictor : {"regressor", "classifier"}
@@ -46,6 +48,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
     cost_sensitive = False
     cost_at_fit = False
     cost_at_predict = False
+    label_based = False
     depth_path = False
     predictor: str
 
@@ -109,6 +112,24 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         """
         return self._labels_by_blocks(self._predict, X)
 
+    def predict_each(self, X: Any, costs: Sequence[Any]) -> list[Any]:
+        """Predict the labels of new rows for several costs; of a learner whose `predict` takes a cost.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, d)
+            Features.
+        costs : sequence of str, Cost or callable
+            What to decide for.
+
+        Returns
+        -------
+        list of ndarray or CSR array of shape (n, K)
+            What `predict` returns for each of them.
+        """
+        predict: Callable[..., Any] = self.predict
+        return [predict(X, cost=cost) for cost in costs]
+
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Score predictions for X against the labels y by the learner's own cost; greater is better.
 
@@ -136,9 +157,13 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         """Predictions of all rows in the form of the labels of training."""
         check_is_fitted(self)
         form = self._form_of_labels
-        as_given = sparse.csr_array if sparse.issparse(form) else np.asarray
-        blocks = [form, *self._by_blocks(lambda block: as_given(predict(block).astype(form.dtype)), X)]
+        blocks = [form, *self._by_blocks(lambda block: self._in_form(predict(block)), X)]
         return sparse.vstack(blocks, "csr") if sparse.issparse(form) else np.concatenate(blocks)
+
+    def _in_form(self, labels: NDArray[np.uint8]) -> Any:
+        """Labels as they were given in training: sparse or dense, and of that type."""
+        as_given = sparse.csr_array if sparse.issparse(self._form_of_labels) else np.asarray
+        return as_given(labels.astype(self._form_of_labels.dtype))
 
     def _by_blocks(self, answer: Callable[[Any], Any], X: Any) -> Iterator[Any]:
         """Answers for blocks of rows, in order."""

@@ -168,6 +168,7 @@ class CLEMS(LabelEmbeddingClassifier):
     cost_sensitive = True
     cost_at_fit = True
     cost_at_predict = True
+    label_based = True
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -130,6 +130,31 @@ class PCC(ChainClassifier):
         check_is_fitted(self)
         other = self._checked_cost(cost)
         return self._labels_by_blocks(lambda block: rule_for(other).decide(other, self._posterior(block)), X)
+
+    def predict_each(self, X: Any, costs: Sequence[Any]) -> list[Any]:
+        """Predict the labels of new rows for several costs: label vectors are drawn once for all of them.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, d)
+            Features.
+        costs : sequence of str, Cost or callable
+            What to decide for.
+
+        Returns
+        -------
+        list of ndarray or CSR array of shape (n, K)
+            What `predict` returns for each of them.
+        """
+        check_is_fitted(self)
+        meant = [self._checked_cost(cost) for cost in costs]
+
+        def decide(block: Any) -> Bits:
+            posterior = self._posterior(block)
+            return np.stack([rule_for(cost).decide(cost, posterior) for cost in meant])
+
+        decided = np.concatenate([*self._by_blocks(decide, X)], axis=1)
+        return [self._in_form(labels) for labels in decided]
 
     def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
         self._n_samples = check_count(self.n_samples, "n_samples", most=2**31 - 1)
