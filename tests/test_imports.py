@@ -33,7 +33,7 @@ DATASETS = [  # beside the layers, of which they use the first
     ["clems.datasets.columns", "clems.datasets.mulan"],
     ["clems.datasets.attributes", "clems.datasets.frame"],
     ["clems.datasets.arff", "clems.datasets.libsvm", "clems.datasets.table"],
-    ["clems.datasets.writing"],
+    ["clems.datasets.writing", "clems.datasets.reading"],
     ["clems.datasets.catalogue"],
     ["clems.datasets"],
 ]

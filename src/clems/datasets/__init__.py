@@ -6,6 +6,7 @@ from clems.datasets.dataset import Dataset, Summary
 from clems.datasets.digits import digit_scenes
 from clems.datasets.frame import from_frame
 from clems.datasets.libsvm import read_libsvm
+from clems.datasets.reading import read_dataset
 from clems.datasets.source import DataError, Limits
 from clems.datasets.table import read_table
 from clems.datasets.writing import write_arff, write_libsvm, write_table
@@ -20,6 +21,7 @@ __all__ = [
     "list_datasets",
     "load_dataset",
     "read_arff",
+    "read_dataset",
     "read_libsvm",
     "read_table",
     "write_arff",

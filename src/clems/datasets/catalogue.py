@@ -7,7 +7,6 @@ import hashlib
 import os
 import re
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from http.client import HTTPException
@@ -19,23 +18,17 @@ import pandas as pd
 from scipy import sparse
 from sklearn.datasets import fetch_openml
 
-from clems.datasets.arff import read_arff
 from clems.datasets.columns import BINARY
 from clems.datasets.dataset import Dataset, stack
 from clems.datasets.digits import CANVAS, digit_scenes
 from clems.datasets.frame import from_frame
-from clems.datasets.libsvm import read_libsvm
+from clems.datasets.reading import reader_of
 from clems.datasets.source import DataError, Source
 from clems.datasets.writing import write_arff
 
 Subset = Literal["all", "train", "test"]
 
-READERS: dict[str, Callable[..., Dataset]] = {
-    ".arff": read_arff,
-    ".txt": read_libsvm,
-    ".svm": read_libsvm,
-    ".libsvm": read_libsvm,
-}
+FORMS = (".arff", ".txt", ".svm", ".libsvm")  # in which datasets are published
 PART = re.compile(r"(?:^|[-_.])(train|test)(?=[-_.])", re.IGNORECASE)
 
 
@@ -204,7 +197,7 @@ def _files(folder: Path) -> dict[str, Path]:
     """Files of a dataset by the part that they hold."""
     found: dict[str, Path] = {}
     for path in sorted(folder.glob("[!.]*")):
-        suffixes = {suffix.lower() for suffix in path.suffixes} & {*READERS}
+        suffixes = {suffix.lower() for suffix in path.suffixes} & {*FORMS}
         part = PART.search(path.name)
         if suffixes and (part or suffixes != {".txt"}):  # any text may lie there, but one that says it is a part is one
             found.setdefault(part[1].lower() if part else "all", path)
@@ -228,8 +221,7 @@ def _load(entry: Entry, subset: Subset, found: dict[str, Path]) -> Dataset:
 
 
 def _read(entry: Entry, part: str, path: Path) -> Dataset:
-    suffix = next(suffix.lower() for suffix in path.suffixes if suffix.lower() in READERS)
-    dataset = READERS[suffix](path, name=entry.name)
+    dataset = reader_of(path)(path, name=entry.name)
     published = entry.sha256.get(part)
     if published and not path.is_relative_to(_cache()) and published != _sha256(path):
         warnings.warn(f"{path} is not the published file of {entry.name}; results may differ.", stacklevel=4)

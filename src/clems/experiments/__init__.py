@@ -1,0 +1,1 @@
+"""Experiments: a declarative file, its plan, its trials, their records, and what they show."""

@@ -1,0 +1,199 @@
+"""What an experiment amounts to: its trials, each in its place, and how long they may take."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from clems.classifier import MultiLabelClassifier
+from clems.costs import COSTS
+from clems.datasets.catalogue import CATALOGUE
+from clems.experiments.spec import Entry, Spec, SpecError
+from clems.experiments.trial import Trial
+from clems.learners import LEARNERS
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A trial in its place.
+
+    Attributes
+    ----------
+    learner : str
+        Name of the entry.
+    x : float or None
+        Where it stands on the axis of a figure.
+    fixed_cost : str or None
+        The cost that the entry always decides for, if there is one.
+    trial : Trial
+        What is run.
+    """
+
+    learner: str
+    x: float | None
+    fixed_cost: str | None
+    trial: Trial
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All trials of an experiment, each in its place.
+
+    Attributes
+    ----------
+    spec : Spec
+        The experiment.
+    planned : list of Planned
+        Of which several may be the same trial.
+    without_rule : set of (str, str)
+        Entries and criteria for which a learner has no rule.
+    """
+
+    spec: Spec
+    planned: list[Planned]
+    without_rule: set[tuple[str, str]]
+
+    @property
+    def trials(self) -> list[Trial]:
+        """Distinct trials, in order."""
+        return [*{one.trial.key: one.trial for one in self.planned}.values()]
+
+    def part(self, datasets: Iterable[str] | None = None, learners: Iterable[str] | None = None) -> Plan:
+        """Return the plan of some datasets and entries alone."""
+        kept = self.planned
+        for what, names, allowed in (
+            ("dataset", datasets, self.spec.datasets),
+            ("learner", learners, [*self.spec.learners]),
+        ):
+            if names is None:
+                continue
+            chosen = {*names}
+            if unknown := sorted(chosen - {*allowed}):
+                raise SpecError(f"The experiment has no {what} {unknown[0]!r}; it has {', '.join(allowed)}.")
+            kept = [one for one in kept if (one.trial.dataset if what == "dataset" else one.learner) in chosen]
+        return Plan(self.spec, kept, self.without_rule)
+
+
+def make_plan(spec: Spec) -> Plan:
+    """Work out all trials of an experiment.
+
+    A learner that is trained for a cost has a trial for each of the criteria; one that is blind to costs, or decides
+    for any cost after training, has one for all of them.
+    """
+    planned: list[Planned] = []
+    without_rule = {
+        (name, criterion)
+        for name, entry in spec.learners.items()
+        for criterion in ([entry.cost] if entry.cost else spec.criteria)
+        if not answers(LEARNERS[entry.kind], criterion)
+    }
+    for dataset in spec.datasets:
+        fingerprint = spec.fingerprint(dataset)
+        for repetition, (name, entry) in product(range(repetitions(spec, dataset)), spec.learners.items()):
+            costs = [entry.cost] if entry.cost else spec.criteria
+            costs = [cost for cost in costs if (name, cost) not in without_rule]
+            for x, parameters in settings(spec, entry, dataset):
+                learner = LEARNERS[entry.kind](**parameters)
+                common: dict[str, Any] = {
+                    "dataset": dataset,
+                    "repetition": repetition,
+                    "kind": entry.kind,
+                    "parameters": json.dumps(parameters, sort_keys=True),
+                    "depths": tuple(spec.depths) if learner.depth_path else (),
+                    "split": (spec.split.kind, spec.split.train, spec.split.validation, spec.split.test),
+                    "seed": spec.seed,
+                    "fingerprint": fingerprint,
+                }
+                planned += [
+                    Planned(name, x, entry.cost, Trial(cost=cost, costs=decided, **common))
+                    for cost, decided in ways(learner, costs)
+                ]
+    return Plan(spec, planned, without_rule)
+
+
+def answers(learner: type[MultiLabelClassifier], criterion: str) -> bool:
+    """Whether a learner has an answer for a criterion: it has a rule for it, or takes no cost at all."""
+    if not (learner.cost_sensitive or learner.cost_at_predict):
+        return True
+    return learner.supports(COSTS[criterion]) if criterion in COSTS else learner.label_based
+
+
+def ways(learner: MultiLabelClassifier, costs: list[str]) -> list[tuple[str | None, tuple[str, ...]]]:
+    """For which costs a learner is to be trained, and for which each of these fits decides."""
+    if learner.cost_at_fit:
+        return [(cost, (cost,)) for cost in costs]
+    if learner.cost_at_predict:
+        return [(None, tuple(sorted(costs)))] if costs else []
+    return [(cost, (cost,)) for cost in costs] if learner.cost_sensitive else [(None, ())]
+
+
+def repetitions(spec: Spec, dataset: str) -> int:
+    """Repetitions of trials on a dataset."""
+    return spec.repetitions_on.get(dataset, spec.repetitions)
+
+
+def settings(spec: Spec, entry: Entry, dataset: str) -> list[tuple[float | None, dict[str, Any]]]:
+    """All parameters that an entry is tried with, and where each stands on the axis."""
+    fixed = {"n_trees": spec.trees} | entry.parameters | entry.on.get(dataset, {})
+    places: list[tuple[float | None, dict[str, Any]]] = [(None, {})]
+    if entry.along:
+        (name,) = entry.along
+        places = [(x, {name: value}) for x, value in zip(entry.at or entry.places, entry.places, strict=True)]
+    grid = [dict(zip(entry.grid, values, strict=True)) for values in product(*entry.grid.values())]
+    return [(x, _without_none(fixed | own | chosen)) for (x, own), chosen in product(places, grid)]
+
+
+def _without_none(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {name: None if value == "none" else value for name, value in parameters.items()}
+
+
+def estimate(trials: list[Trial], sizes: Mapping[str, int], records: Iterable[Mapping[str, Any]]) -> float | None:
+    """Estimate how many seconds trials take, one after the other.
+
+    Each is taken to last as long as the trials of the same kind on the same dataset that are recorded, else as long as
+    those on other datasets in proportion to the size of the data; None if nothing of the kind is recorded.
+
+    Parameters
+    ----------
+    trials : list of Trial
+        What is to be run.
+    sizes : mapping of str to int
+        Rows times labels times the square root of the features of each dataset.
+    records : iterable of dict
+        What was run.
+    """
+    same: dict[tuple[str, str], list[float]] = {}
+    rates: dict[str, list[float]] = {}
+    for record in records:
+        if record["status"] == "done" and record["dataset"] in sizes:
+            seconds = record["seconds"]["trial"]
+            same.setdefault((record["kind"], record["dataset"]), []).append(seconds)
+            rates.setdefault(record["kind"], []).append(seconds / sizes[record["dataset"]])
+    total = 0.0
+    for trial in trials:
+        if known := same.get((trial.kind, trial.dataset)):
+            total += float(np.mean(known))
+        elif trial.kind in rates:
+            total += float(np.median(rates[trial.kind])) * sizes[trial.dataset]
+        else:
+            return None
+    return total
+
+
+def sizes_of(spec: Spec) -> dict[str, int]:
+    """Rows times labels times root of features of each dataset; those of the catalogue are not loaded for it."""
+    sizes = {}
+    for name in spec.datasets:
+        entry = CATALOGUE.get(name) if name not in spec.data else None
+        if entry is not None and entry.rows and entry.features and entry.labels:
+            n, d, K = entry.rows, entry.features, entry.labels
+        else:
+            whole = spec.load(name).whole
+            (n, d), K = whole.X.shape, whole.Y.shape[1]
+        sizes[name] = round(n * K * d**0.5)
+    return sizes
