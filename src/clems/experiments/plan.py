@@ -86,17 +86,21 @@ def make_plan(spec: Spec) -> Plan:
     for any cost after training, has one for all of them.
     """
     planned: list[Planned] = []
+    wanted = {name: [entry.cost] if entry.cost else spec.criteria for name, entry in spec.learners.items()}
     without_rule = {
         (name, criterion)
         for name, entry in spec.learners.items()
-        for criterion in ([entry.cost] if entry.cost else spec.criteria)
+        for criterion in wanted[name]
         if not answers(LEARNERS[entry.kind], criterion)
     }
+    costs_of = {name: [cost for cost in own if (name, cost) not in without_rule] for name, own in wanted.items()}
+    costs_of_kind: dict[str, set[str]] = {}  # what one fit decides for, whichever entry asks for it
+    for name, entry in spec.learners.items():
+        costs_of_kind.setdefault(entry.kind, set()).update(costs_of[name])
     for dataset in spec.datasets:
         fingerprint = spec.fingerprint(dataset)
         for repetition, (name, entry) in product(range(repetitions(spec, dataset)), spec.learners.items()):
-            costs = [entry.cost] if entry.cost else spec.criteria
-            costs = [cost for cost in costs if (name, cost) not in without_rule]
+            at_predict = tuple(sorted(costs_of_kind[entry.kind]))
             for x, parameters in settings(spec, entry, dataset):
                 learner = LEARNERS[entry.kind](**parameters)
                 common: dict[str, Any] = {
@@ -111,7 +115,7 @@ def make_plan(spec: Spec) -> Plan:
                 }
                 planned += [
                     Planned(name, x, entry.cost, Trial(cost=cost, costs=decided, **common))
-                    for cost, decided in ways(learner, costs)
+                    for cost, decided in ways(learner, costs_of[name], at_predict)
                 ]
     return Plan(spec, planned, without_rule)
 
@@ -123,12 +127,12 @@ def answers(learner: type[MultiLabelClassifier], criterion: str) -> bool:
     return learner.supports(COSTS[criterion]) if criterion in COSTS else learner.label_based
 
 
-def ways(learner: MultiLabelClassifier, costs: list[str]) -> list[tuple[str | None, tuple[str, ...]]]:
+def ways(
+    learner: MultiLabelClassifier, costs: list[str], at_predict: tuple[str, ...]
+) -> list[tuple[str | None, tuple[str, ...]]]:
     """For which costs a learner is to be trained, and for which each of these fits decides."""
-    if learner.cost_at_fit:
-        return [(cost, (cost,)) for cost in costs]
-    if learner.cost_at_predict:
-        return [(None, tuple(sorted(costs)))] if costs else []
+    if learner.cost_at_predict and not learner.cost_at_fit:
+        return [(None, at_predict)] if costs else []
     return [(cost, (cost,)) for cost in costs] if learner.cost_sensitive else [(None, ())]
 
 
