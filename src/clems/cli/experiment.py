@@ -1,0 +1,150 @@
+"""`clems experiment`: plan, run and report what an experiment's file says."""
+
+from __future__ import annotations
+
+import shlex
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from clems.experiments.execution import BACKENDS
+from clems.experiments.plan import Plan, estimate, make_plan, sizes_of
+from clems.experiments.report import show_report, write_report
+from clems.experiments.running import parse_budget
+from clems.experiments.running import run as run_trials
+from clems.experiments.spec import read_spec
+from clems.experiments.store import Store
+from clems.experiments.trial import run_trial
+
+app = typer.Typer(
+    help="Experiments from a file: what would run, run it, show it. Runs go on where they were.", no_args_is_help=True
+)
+Backend = StrEnum("Backend", [*BACKENDS])
+
+File = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The experiment, a TOML file.")]
+Folder = Annotated[
+    Path | None, typer.Option("--store", help="Folder of the records; by default results/ and the name of the file.")
+]
+Some = typer.Option(help="Only these, with commas between.")
+
+
+@app.command()
+def plan(spec: File, store: Folder = None, datasets: str = Some, learners: str = Some) -> None:
+    """Say what would run, how many fits that is, and about how long they take.
+
+    Example: clems experiment plan experiments/paper/table2.toml
+    """
+    chosen = _plan(spec, datasets, learners)
+    records = Store(_folder(spec, store)).records()
+    console = Console()
+    table = Table(title=chosen.spec.title, title_justify="left")
+    table.add_column("learner")
+    names = [name for name in chosen.spec.datasets if any(one.trial.dataset == name for one in chosen.planned)]
+    for name in [*names, "fits", "done"]:
+        table.add_column(name, justify="right")
+    for learner, entry in chosen.spec.learners.items():
+        own = [one.trial for one in chosen.planned if one.learner == learner]
+        if own:
+            counts = [str(len({trial.key for trial in own if trial.dataset == name})) for name in names]
+            done = sum(_is_done(records, key) for key in {trial.key for trial in own})
+            table.add_row(entry.title, *counts, str(len({trial.key for trial in own})), str(done))
+    console.print(table)
+    for learner, criterion in sorted(chosen.without_rule):
+        console.print(f"– {chosen.spec.learners[learner].title} has no rule for {criterion}.")
+    left = [trial for trial in chosen.trials if not _is_done(records, trial.key)]
+    seconds = estimate(left, sizes_of(chosen.spec), records.values())
+    about = "unknown before some of each learner have run" if seconds is None else f"about {_duration(seconds)}"
+    console.print(
+        f"{len(chosen.trials):,} fits, {len(chosen.trials) - len(left):,} of them done; "
+        f"time for the rest on one core: {about}."
+    )
+
+
+@app.command()
+def run(
+    spec: File,
+    store: Folder = None,
+    backend: Annotated[Backend, typer.Option(help="Where trials run.")] = Backend("local"),
+    jobs: Annotated[int | None, typer.Option(min=1, help="Trials at a time; by default the number of cores.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler, tcp://…; by default a cluster is started here.")
+    ] = None,
+    budget: Annotated[str | None, typer.Option(help="Stop after this time, such as 90s, 30m or 2h30m.")] = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run trials again that failed.")] = False,
+    datasets: str = Some,
+    learners: str = Some,
+) -> None:
+    """Run all trials that have no record yet; ended at any moment, it goes on from there.
+
+    Example: clems experiment run experiments/paper/table2.toml --store results/table2 --jobs 2 --budget 2h
+    """
+    chosen = _plan(spec, datasets, learners)
+    seconds = None if budget is None else parse_budget(budget)
+    folder = _folder(spec, store)
+    console = Console(stderr=True)
+    with Store(folder) as records:
+        outcome = run_trials(
+            chosen.trials,
+            records,
+            run_trial,
+            chosen.spec.load,
+            {},
+            backend=backend.value,
+            jobs=jobs,
+            scheduler=scheduler,
+            budget=seconds,
+            retry_failed=retry_failed,
+            console=console,
+        )
+    failed = f", {outcome.failed:,} failed" if outcome.failed else ""
+    left = f", {outcome.left:,} left" if outcome.left else ""
+    console.print(f"{outcome.done:,} trials done{failed}{left} in {_duration(outcome.seconds)}; records are in {folder}.")
+    if outcome.failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    spec: File,
+    store: Folder = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Write to this file, .md, .csv or .tex, rather than to the screen.")
+    ] = None,
+    datasets: str = Some,
+    learners: str = Some,
+) -> None:
+    """Show what the records say, beside printed values where there are some; what is missing is said.
+
+    Example: clems experiment report experiments/paper/table2.toml --store results/table2 --output table2.md
+    """
+    chosen, folder = _plan(spec, datasets, learners), _folder(spec, store)
+    records = Store(folder).records()
+    if output is None:
+        show_report(chosen, records, Console())
+        return
+    command = f"clems experiment report {shlex.quote(str(spec))} --store {shlex.quote(str(folder))}"
+    for path in write_report(chosen, records, output, command=f"{command} --output {shlex.quote(str(output))}"):
+        typer.echo(path)
+
+
+def _plan(spec: Path, datasets: str | None, learners: str | None) -> Plan:
+    chosen = [None if names is None else names.split(",") for names in (datasets, learners)]
+    return make_plan(read_spec(spec)).part(*chosen)
+
+
+def _folder(spec: Path, store: Path | None) -> Path:
+    return Path("results") / spec.stem if store is None else store
+
+
+def _is_done(records: dict[str, dict[str, object]], key: str) -> bool:
+    return key in records and records[key]["status"] == "done"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
