@@ -99,3 +99,6 @@ def collected(results):
 def lasting(record):
     """Leave out of a record what differs from time to time."""
     return {name: value for name, value in record.items() if name not in ("seconds", "traceback")}
+
+
+QUICK = [Trial(dataset, repetition, "quick") for dataset in "ab" for repetition in range(20)]

@@ -46,32 +46,27 @@ def test_serial_records_are_those_of_the_work():
 
 
 @pytest.mark.parametrize("backend", ["local", "dask"])
-def test_all_backends_give_the_same_records_and_send_data_once(backend, tmp_path):
+def test_all_backends_give_the_same_records_though_a_worker_dies(backend, tmp_path):
     if backend == "dask":
         pytest.importorskip("distributed")
-    trials = sorted(MIXED, key=lambda trial: trial.dataset)
-    expected = collected(execute(trials, work, load, [1, 2]))
-    assert collected(execute(iter(trials), work, Loading(str(tmp_path)), [1, 2], backend, jobs=2)) == expected
+    trials = sorted([*MIXED, Trial("b", 1, "deadly-once", str(tmp_path))], key=lambda trial: trial.dataset)
+    records = collected(execute(iter(trials), work, Loading(str(tmp_path)), [1, 2], backend, jobs=2))
+    assert (tmp_path / "b-1-deadly-once").exists()
+    assert records == collected(execute(trials, work, load, [1, 2]))  # here nothing is deadly any more
     arrivals = Counter((tmp_path / "arrivals").read_text().splitlines())
-    assert len({line.split()[0] for line in arrivals}) == 2  # of either worker
-    assert set(arrivals.values()) == {1}
+    assert len({line.split()[0] for line in arrivals}) >= 2
+    assert set(arrivals.values()) == {1}  # in each process once
     assert multiprocessing.active_children() == []
 
 
-@pytest.mark.parametrize("backend", ["local", "dask"])
-def test_a_worker_that_dies_costs_its_trial_another_attempt_and_nothing_else(backend, tmp_path):
-    if backend == "dask":
-        pytest.importorskip("distributed")
-    trials = [Trial("a", repetition, folder=str(tmp_path)) for repetition in range(8)]
-    trials[2:2] = [Trial("a", 0, "deadly", str(tmp_path)), Trial("a", 0, "deadly-once", str(tmp_path))]
-    records = collected(execute(trials, work, load, [1], backend, jobs=2))
-    assert len(records) == len(trials)
-    fatal = records.pop("a-0-deadly")
-    assert fatal["status"] == "failed"
-    assert fatal["error"].startswith("WorkerDiedError: the worker died 3 times")
-    well = [trial for trial in trials if trial.kind != "deadly"]
-    (tmp_path / "a-0-deadly-once").touch()  # here nothing may die
-    assert records == collected(execute(well, work, load, [1]))
+def test_a_trial_that_kills_three_workers_has_failed_and_the_others_have_not():
+    trials = [Trial("a", repetition) for repetition in range(8)]
+    deadly = Trial("a", 0, "deadly")
+    records = collected(execute([*trials[:3], deadly, *trials[3:]], work, load, [1], "local", jobs=2))
+    fatal = records.pop(deadly.key)
+    assert (fatal["status"], fatal["dataset"]) == ("failed", "a")
+    assert fatal["error"] == "WorkerDiedError: the worker died 3 times, at last by signal 9"
+    assert records == collected(execute(trials, work, load, [1]))
 
 
 def test_closing_ends_workers_in_the_middle_of_their_trials():

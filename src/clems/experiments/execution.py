@@ -25,6 +25,7 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 from clems.experiments.store import Record, plain
 
 KEPT = 2  # datasets that a process remembers: that of most trials, and that of the last ones of those before
+PROTOCOL = pickle.HIGHEST_PROTOCOL
 DEATHS = 3  # workers that a trial may cost
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 LINE = 300  # characters of an error at most
@@ -255,8 +256,7 @@ class _Worker:
 def _context(module: str) -> Any:
     """Choose how processes start: forked off one that has imported what they need and does nothing else.
 
-    To fork off this one would not do, as it may have threads, nor to start each anew where there is another way: that takes
-    seconds.
+    To fork off this one would not do, as it may have threads; to start each anew takes seconds.
     """
     if "forkserver" not in get_all_start_methods():
         return get_context("spawn")
@@ -313,7 +313,7 @@ def _locally(
     jobs: int | None,
     scheduler: str | None,  # noqa: ARG001
 ) -> Results[T]:
-    packed = lru_cache(KEPT)(lambda name: _got(lambda: pickle.dumps(load(name), pickle.HIGHEST_PROTOCOL)))
+    packed = lru_cache(KEPT)(lambda name: _got(lambda: pickle.dumps(load(name), PROTOCOL)))
     coming = iter(trials)
     again = deque(islice(coming, jobs or cpu_count()))  # no more workers than trials
     deaths: Counter[str] = Counter()
@@ -391,10 +391,10 @@ def _on_dask(
         cluster = scheduler or stack.enter_context(_cluster(distributed, len(again)))
         client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
         client.wait_for_workers(1)
-        scattered = lru_cache(KEPT)(lambda name: _got(lambda: client.scatter(load(name), broadcast=True, hash=False)))
-        stack.callback(scattered.cache_clear)
+        # A task that makes the data is done again when all workers that had it are dead; scattered data would be lost.
+        made = lru_cache(KEPT)(lambda name: _got(lambda: _send(client, load(name))))
+        stack.callback(made.cache_clear)
         there = partial(_attempt_there, work=work, costs=costs)
-        losses: Counter[str] = Counter()
         under_way: dict[Any, T] = {}
         stack.callback(lambda: client.cancel(list(under_way), force=True))
         completed = distributed.as_completed(loop=client.loop)
@@ -405,7 +405,7 @@ def _on_dask(
             # No more than can begin at once: one that waits behind another that kills its worker would share the blame.
             while len(under_way) < room and (trial := again.popleft() if again else next(coming, None)) is not None:
                 try:
-                    data = scattered(trial.dataset)()
+                    data = made(trial.dataset)()
                 except Exception as error:
                     yield trial, failed(trial, error, 0.0)
                 else:
@@ -418,19 +418,18 @@ def _on_dask(
             trial = under_way.pop(future)
             if future.status == "finished":
                 yield trial, future.result()
-            elif future.status == "error":
-                fault = future.exception()
-                if isinstance(fault, distributed.KilledWorker):
-                    fault = WorkerDiedError(f"the worker died {fault.allowed_failures + 1} times")
-                yield trial, failed(trial, fault, 0.0)
-            else:  # the data was lost with the only worker that had it
-                losses[trial.key] += 1
-                if losses[trial.key] < DEATHS:
-                    scattered.cache_clear()
-                    again.appendleft(trial)
-                else:
-                    died = WorkerDiedError(f"the worker died {DEATHS} times, and the data with it")
-                    yield trial, failed(trial, died, 0.0)
+                continue
+            fault = WorkerDiedError("the cluster gave it up") if future.cancelled() else future.exception()
+            if isinstance(fault, distributed.KilledWorker):
+                fault = WorkerDiedError(f"the worker died {fault.allowed_failures + 1} times")
+            yield trial, failed(trial, fault, 0.0)
+
+
+def _send(client: Any, dataset: Any) -> Any:
+    """Give a cluster data."""
+    quiet = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}  # it is meant to be sent
+    with import_module("dask").config.set(quiet):
+        return client.submit(pickle.loads, pickle.dumps(dataset, PROTOCOL), pure=False)
 
 
 def _cluster(distributed: Any, jobs: int) -> Any:
