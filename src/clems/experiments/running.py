@@ -1,0 +1,202 @@
+"""Carrying out what is not yet in the store: with progress, within a budget, and from where it was after any end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Protocol, TypeVar
+
+from clems.experiments.execution import AnyTrial, Load, Work, execute
+from clems.experiments.store import Record, Store
+
+T = TypeVar("T", bound=AnyTrial)
+
+BUDGET = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where trials stand after a run; the three numbers add up to all of them.
+
+    Attributes
+    ----------
+    done : int
+        Trials that are done, now or earlier.
+    failed : int
+        Trials that failed, now or earlier.
+    left : int
+        Trials that have no record, because the budget was used up.
+    seconds : float
+        How long the run took.
+    """
+
+    done: int
+    failed: int
+    left: int
+    seconds: float
+
+
+def parse_budget(text: str) -> float:
+    """Read a length of time.
+
+    Parameters
+    ----------
+    text : str
+        Hours, minutes and seconds, each of which may be left out.
+
+    Returns
+    -------
+    float
+        Seconds.
+
+    Examples
+    --------
+    >>> from clems.experiments.running import parse_budget
+    >>> parse_budget("1h30m"), parse_budget("90s"), parse_budget("0.5h")
+    (5400.0, 90.0, 1800.0)
+    """
+    found = BUDGET.fullmatch(text.strip())
+    if not found or not any(found.groups()):
+        raise ValueError(f"A budget is a time such as 90s, 30m, 2h or 1h30m; got {text!r}.")
+    hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    return 3600 * hours + 60 * minutes + seconds
+
+
+def run(
+    trials: Iterable[T],
+    store: Store,
+    work: Work,
+    load: Load,
+    costs: Any,
+    *,
+    backend: str = "local",
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    budget: float | None = None,
+    retry_failed: bool = False,
+    console: Any = None,
+) -> Outcome:
+    """Carry out trials that have no record yet, and append each record as it comes.
+
+    A run can end at any moment, by Ctrl-C, a kill or a power failure, and the next one goes on from there. After Ctrl-C
+    the trials under way are abandoned, their workers ended, and KeyboardInterrupt is raised again.
+
+    Parameters
+    ----------
+    trials : iterable
+        Trials; those with the same key count once.
+    store : Store
+        Where records are.
+    work, load, costs, backend, jobs, scheduler
+        As for `execute`.
+    budget : float or None, default=None
+        Seconds after which no more trials are begun; those under way are finished.
+    retry_failed : bool, default=False
+        Whether trials that failed are tried again.
+    console : rich.console.Console or None, default=None
+        Where progress is shown, if it is a terminal; by default the standard error stream.
+
+    Returns
+    -------
+    Outcome
+        Where the trials stand.
+    """
+    start = monotonic()
+    distinct = {trial.key: trial for trial in trials}
+    with store:  # from here on, as nobody wants to hear after an hour that another run is writing
+        status = {key: record["status"] for key, record in store.records().items() if key in distinct}
+        passed = {"done"} if retry_failed else {"done", "failed"}
+        waiting = _by_dataset([trial for key, trial in distinct.items() if status.get(key) not in passed])
+        begun = waiting if budget is None else _until(start + budget, waiting)
+        results = execute(begun, work, load, costs, backend, jobs, scheduler)
+        with _progress(console, len(waiting)) as progress, closing(results):
+            for trial, record in results:
+                store.append(record)
+                status[trial.key] = record["status"]
+                progress.advance(trial, record)
+    ended = list(status.values())
+    done, failed = ended.count("done"), ended.count("failed")
+    return Outcome(done, failed, len(distinct) - done - failed, monotonic() - start)
+
+
+def _by_dataset(trials: Sequence[T]) -> list[T]:
+    """Put trials of one dataset after each other, in order otherwise, so that data is sent once."""
+    place = {name: number for number, name in enumerate(dict.fromkeys(trial.dataset for trial in trials))}
+    return sorted(trials, key=lambda trial: place[trial.dataset])
+
+
+def _until(deadline: float, trials: Iterable[T]) -> Iterator[T]:
+    """Give trials that begin before a moment."""
+    for trial in trials:
+        if monotonic() >= deadline:
+            return
+        yield trial
+
+
+class _Progress(Protocol):
+    def advance(self, trial: AnyTrial, record: Record) -> None:
+        """Show that a trial ended."""
+
+
+class _Silence:
+    def advance(self, trial: AnyTrial, record: Record) -> None:
+        """Show nothing."""
+
+
+class _Bar:
+    """A bar on a terminal: how many of all, how fast, how long still, how many failed, and what was last."""
+
+    def __init__(self, bar: Any, total: int) -> None:
+        self._bar = bar
+        self._task = bar.add_task("", total=total, failed="", rate="", last="")
+        self._start = monotonic()
+        self._ended = self._failed = 0
+
+    def advance(self, trial: AnyTrial, record: Record) -> None:
+        """Show that a trial ended."""
+        self._ended += 1
+        self._failed += record["status"] == "failed"
+        self._bar.update(
+            self._task,
+            advance=1,
+            rate=_rate(self._ended, monotonic() - self._start),
+            failed=f"{self._failed} failed" if self._failed else "",
+            last=f"{trial.dataset} {trial.kind} {trial.repetition}",
+        )
+
+
+def _rate(number: int, seconds: float) -> str:
+    """Say how fast, in a unit in which it is more than one."""
+    for unit, length in (("s", 1.0), ("min", 60.0)):
+        if number * length >= seconds:
+            return f"{number * length / max(seconds, 1e-3):.1f}/{unit}"
+    return f"{number * 3600 / seconds:.1f}/h"
+
+
+@contextmanager
+def _progress(console: Any, total: int) -> Iterator[_Progress]:
+    try:
+        from rich import progress
+        from rich.console import Console
+    except ImportError:  # then there is no progress to be seen, and all else is the same
+        yield _Silence()
+        return
+    console = console or Console(stderr=True)
+    if not console.is_terminal or not total:
+        yield _Silence()
+        return
+    columns = (
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[rate]}"),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("left"),
+        progress.TimeRemainingColumn(),
+        progress.TextColumn("[red]{task.fields[failed]}"),
+        progress.TextColumn("{task.fields[last]}", markup=False, style="dim"),
+    )
+    with progress.Progress(*columns, console=console, refresh_per_second=4) as bar:
+        yield _Bar(bar, total)

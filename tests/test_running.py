@@ -1,0 +1,203 @@
+"""A run ends with the same records however often it was killed."""
+
+import io
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from time import sleep
+
+import pytest
+from rich.console import Console
+
+from clems.experiments.running import parse_budget, run
+from clems.experiments.store import Store
+
+sys.path.append(str(Path(__file__).parent))
+from stand_in import QUICK, Trial, lasting, load, work
+
+pytest.importorskip("fcntl", reason="runs are killed by signals")
+
+
+# A process that has imported everything forks off runs and kills each after a time, or lets it end: prints kills.
+KILLS = f"""
+import os, random, signal, sys
+from time import sleep
+sys.path.append({str(Path(__file__).parent)!r})
+from clems.experiments.running import run
+from clems.experiments.store import Store
+from stand_in import QUICK, load, work
+
+folder, backend, kills, longest, seed = sys.argv[1:]
+random.seed(int(seed))
+for number in range(int(kills) + 1):
+    child = os.fork()
+    if not child:
+        run(QUICK, Store(folder), work, load, [1], backend=backend, jobs=2)
+        os._exit(0)
+    if number < int(kills):
+        sleep(random.uniform(0, float(longest)))
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    print(status, flush=True)
+    if status == 0:
+        break
+"""
+
+
+def records_of(folder):
+    return {key: lasting(record) for key, record in Store(folder).records().items()}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("undisturbed")
+    outcome = run(QUICK, Store(folder), work, load, [1], backend="serial")
+    assert (outcome.done, outcome.failed, outcome.left) == (40, 0, 0)
+    return records_of(folder)
+
+
+def test_what_is_done_is_not_done_again_and_what_failed_only_on_request(tmp_path):
+    trials = [Trial("a", 0), Trial("a", 0), Trial("b", 0, "wrong"), Trial("a", 1)]
+    begun = []
+
+    def noted(trial, dataset, costs):
+        begun.append(trial.key)
+        return work(trial, dataset, costs)
+
+    def again(trials, **settings):
+        begun.clear()
+        outcome = run(trials, Store(tmp_path), noted, load, [1], backend="serial", **settings)
+        return outcome.done, outcome.failed, outcome.left
+
+    assert again(trials[:1]) == (1, 0, 0)
+    assert again(trials) == (2, 1, 0)
+    assert begun == ["b-0-wrong", "a-1-well"]
+    assert again(trials) == (2, 1, 0)
+    assert begun == []
+    assert again(trials, retry_failed=True, budget=0.0) == (2, 1, 0)
+    assert begun == []
+    assert again(trials, retry_failed=True) == (2, 1, 0)
+    assert begun == ["b-0-wrong"]
+    Store(tmp_path).append({"key": "b-0-wrong", "status": "done"})
+    assert again(trials, retry_failed=True) == (3, 0, 0)
+    assert begun == []
+    assert again([Trial("a", 1)]) == (1, 0, 0)  # others in the store do not count
+
+
+def test_trials_of_a_dataset_follow_each_other(tmp_path):
+    trials = [Trial(dataset, repetition) for repetition in range(3) for dataset in "cab"]
+    run(trials, Store(tmp_path), work, load, [1], backend="serial")
+    assert [key[:3] for key in Store(tmp_path).records()] == [f"{dataset}-{n}" for dataset in "cab" for n in range(3)]
+
+
+def test_a_second_run_is_refused_before_anything_begins(tmp_path):
+    with Store(tmp_path), pytest.raises(ValueError, match=r"Another run is writing"):
+        run(QUICK, Store(tmp_path), pytest.fail, pytest.fail, [], backend="serial")
+
+
+def test_after_the_budget_nothing_is_begun_and_what_is_under_way_is_finished(tmp_path, monkeypatch):
+    clock = iter(range(1000))
+    monkeypatch.setattr("clems.experiments.running.monotonic", lambda: float(next(clock)))
+    outcome = run(QUICK, Store(tmp_path), work, load, [1], backend="local", jobs=2, budget=5.0)
+    assert outcome.done == 4  # the clock is asked once at the start and once per trial
+    assert outcome.left == 36
+    assert len(Store(tmp_path).records()) == 4
+
+
+@pytest.mark.parametrize("backend", ["serial", "local"])
+def test_an_interrupt_keeps_what_is_done_and_ends_workers(tmp_path, backend):
+    class Interrupted(Store):
+        def append(self, record):
+            if len(self.records()) == 3:
+                raise KeyboardInterrupt
+            super().append(record)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(QUICK, Interrupted(tmp_path), work, load, [1], backend=backend, jobs=2)
+    assert len(Store(tmp_path).records()) == 3
+    assert multiprocessing.active_children() == []
+    assert run(QUICK, Store(tmp_path), work, load, [1], backend="serial").done == 40  # the lock is free
+
+
+@pytest.mark.parametrize(
+    ("backend", "kills", "longest"), [("serial", 8, 0.1), ("serial", 8, 0.05), ("serial", 8, 0.02), ("local", 2, 8.0)]
+)
+def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(
+    tmp_path, undisturbed, backend, kills, longest
+):
+    arguments = [str(tmp_path), backend, str(kills), str(longest), "1"]
+    ended = subprocess.run([sys.executable, "-c", KILLS, *arguments], capture_output=True, text=True, check=False)
+    assert ended.stderr == ""
+    *killed, last = ended.stdout.split()
+    assert last == "0"
+    assert set(killed) <= {str(int(signal.SIGKILL))}
+    assert records_of(tmp_path) == undisturbed
+    keys = [json.loads(line)["key"] for line in Store(tmp_path).path.read_text().splitlines()]
+    assert sorted(keys) == sorted(undisturbed)  # nothing was done twice
+
+
+SLOW = """
+import sys
+sys.path.append({tests!r})
+from clems.experiments.running import run
+from clems.experiments.store import Store
+from stand_in import Trial, load, work
+
+if __name__ == "__main__":
+    trials = [Trial("a", 0), Trial("a", 1), Trial("a", 0, "slow"), Trial("a", 1, "slow")]
+    run(trials, Store({folder!r}), work, load, [1], backend="local", jobs=2)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_no_worker_survives_the_run(tmp_path, how):
+    script = tmp_path / "script.py"
+    script.write_text(SLOW.format(tests=str(Path(__file__).parent), folder=str(tmp_path)))
+    with subprocess.Popen(
+        [sys.executable, script], stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        while len(Store(tmp_path).records()) < 2:  # then the others are under way
+            sleep(0.01)
+        sleep(0.2)
+        if how == signal.SIGINT:
+            os.killpg(process.pid, how)  # as a terminal does
+        else:
+            os.kill(process.pid, how)
+        _, said = process.communicate()  # ends when no process is left that could write there
+    assert said.count("Traceback") == (how == signal.SIGINT)  # of the run, and of no worker
+    assert set(Store(tmp_path).records()) == {"a-0-well", "a-1-well"}
+
+
+def test_progress_is_shown_on_a_terminal_only(tmp_path, capfd):
+    trials = [Trial("a", 0), Trial("a", 1, "wrong"), Trial("b", 0)]
+    for name, is_terminal in (("seen", True), ("unseen", False)):
+        screen = io.StringIO()
+        console = Console(file=screen, force_terminal=is_terminal, width=120, color_system=None)
+        run(trials, Store(tmp_path / name), work, load, [1], backend="serial", console=console)
+        shown = screen.getvalue()
+        assert all((part in shown) == is_terminal for part in ("3/3", "1 failed", "b well 0", "left"))
+    run(trials, Store(tmp_path / "none"), work, load, [1], backend="serial")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_without_rich_a_run_is_silent(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rich", None)
+    assert run([Trial("a", 0)], Store(tmp_path), work, load, [1], backend="serial").done == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("30m", 1800), ("2h", 7200), ("1h30m", 5400), ("1h1m1s", 3661), ("1.5m", 90)]
+)
+def test_budgets_are_read(text, seconds):
+    assert parse_budget(text) == seconds
+    assert parse_budget(f" {text} ") == seconds
+
+
+@pytest.mark.parametrize("text", ["", "90", "2 hours", "30m1h", "-1h", "h", "1d"])
+def test_what_is_no_budget_is_said(text):
+    with pytest.raises(ValueError, match=r"A budget is a time such as 90s, 30m, 2h or 1h30m; got '"):
+        parse_budget(text)
