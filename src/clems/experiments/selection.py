@@ -235,7 +235,7 @@ def corrected_t_test(differences: Any, test_ratio: float) -> float:
     --------
     >>> from clems.experiments.selection import corrected_t_test
     >>> round(corrected_t_test([0.02, 0.01, 0.03, 0.02], 1 / 3), 3)
-    0.06
+    0.049
     """
     own = np.asarray(differences, np.float64)
     J = len(own)
