@@ -21,13 +21,13 @@ TEXT = """\
 # Running trials
 
 Made by `python -m benchmarks.runner`: trials that do nothing, with {jobs} workers, on {datasets} datasets of
-{size:.0f} MB that are loaded by the run and sent to each worker. Seconds include starting workers and writing records; memory is the
-most that the process of the run, or a worker, had at a time. With `serial` they are one process.
+{size:.0f} MB that are loaded by the run and sent to each worker. Seconds include starting workers and writing records.
+Memory is the most that the process of the run, or a worker, had at a time; with `serial` they are one process.
 
 | backend | trials | seconds | trials per second | memory of the run | memory of a worker |
 |---|---|---|---|---|---|"""
 JOBS = 2
-COUNTS = {"serial": (1_000, 10_000), "local": (1_000, 10_000), "dask": (1_000, 10_000)}
+COUNTS = {"serial": (1_000, 10_000), "local": (1_000, 10_000), "dask": (100, 1_000)}
 DATASETS = 4
 ROWS = 500_000
 
