@@ -3,6 +3,7 @@
 import io
 import json
 import multiprocessing
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from clems.experiments.execution import THREADS
 from clems.experiments.running import parse_budget, run
 from clems.experiments.store import Store
 
@@ -26,6 +28,7 @@ import rich.console, rich.progress  # here, not in each run
 from pathlib import Path
 from time import sleep
 sys.path.append(sys.argv[2])
+from clems.experiments.execution import THREADS
 from clems.experiments.running import run
 from clems.experiments.store import Store
 from stand_in import QUICK, Trial, load, work
@@ -89,7 +92,8 @@ for how in (signal.SIGINT, signal.SIGKILL):
 def forking(script, folder):
     """Run a script to the end of all processes that it has started: they all could write."""
     code = [sys.executable, "-c", FORKING + script, str(folder), str(Path(__file__).parent)]
-    return subprocess.run(code, capture_output=True, text=True, check=False, timeout=300)
+    alone = {**os.environ, **dict.fromkeys(THREADS, "1")}  # a process with threads should not fork
+    return subprocess.run(code, capture_output=True, text=True, check=False, timeout=300, env=alone)
 
 
 def records_of(folder):
