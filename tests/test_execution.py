@@ -22,6 +22,7 @@ MIXED = [
     Trial("a", 0, "wrong"),
     Trial("b", 0, "exits"),
     Trial("c", 0, "strange"),
+    Trial("c", 0, "threads"),
     Trial("missing", 0),
     Trial("missing", 1),
 ]
@@ -41,7 +42,8 @@ def test_serial_records_are_those_of_the_work():
     assert records["b-0-exits"]["error"] == "SystemExit: enough"
     assert records["c-0-strange"]["error"].startswith("TypeError: A record holds what JSON knows")
     assert records["missing-1-well"]["error"] == "FileNotFoundError: No dataset 'missing'."
-    assert Counter(record["status"] for record in records.values()) == {"done": 15, "failed": 5}
+    assert Counter(record["status"] for record in records.values()) == {"done": 16, "failed": 5}
+    assert records["c-0-threads"]["value"]["sum"] == 1  # whatever the number of cores
     assert loads["missing"] == 1  # what could not be loaded is not tried again
 
 

@@ -4,15 +4,14 @@ import io
 import json
 import multiprocessing
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
-from time import sleep
 
 import pytest
 from rich.console import Console
 
+from clems.experiments.execution import THREADS
 from clems.experiments.running import parse_budget, run
 from clems.experiments.store import Store
 
@@ -22,30 +21,79 @@ from stand_in import QUICK, Trial, lasting, load, work
 pytest.importorskip("fcntl", reason="runs are killed by signals")
 
 
-# A process that has imported everything forks off runs and kills each after a time, or lets it end: prints kills.
-KILLS = f"""
+# A process that has imported everything forks off runs and kills them. Of each run it prints how it ended.
+FORKING = """
 import os, random, signal, sys
+import rich.console, rich.progress  # here, not in each run
+from pathlib import Path
 from time import sleep
-sys.path.append({str(Path(__file__).parent)!r})
+sys.path.append(sys.argv[2])
+from clems.experiments.execution import THREADS
 from clems.experiments.running import run
 from clems.experiments.store import Store
-from stand_in import QUICK, load, work
+from stand_in import QUICK, Trial, load, work
 
-folder, backend, kills, longest, seed = sys.argv[1:]
-random.seed(int(seed))
-for number in range(int(kills) + 1):
+def lines(folder):
+    path = Store(folder).path
+    return path.read_bytes().count(b"\\n") if path.exists() else 0
+
+def begin(trials, folder, backend):
     child = os.fork()
     if not child:
-        run(QUICK, Store(folder), work, load, [1], backend=backend, jobs=2)
+        os.setsid()
+        run(trials, Store(folder), work, load, [1], backend=backend, jobs=2)
         os._exit(0)
-    if number < int(kills):
-        sleep(random.uniform(0, float(longest)))
-        os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
+    return child
+
+def ended(child):
+    status = os.waitpid(child, 0)[1]
     print(status, flush=True)
-    if status == 0:
-        break
+    return status
 """
+KILLING = """
+random.seed(1)
+kills = number = 0
+while kills < 20:  # at random moments of a run one after another
+    number += 1
+    status = 1
+    while status:
+        child = begin(QUICK, Path(sys.argv[1], f"serial-{number}"), "serial")
+        sleep(random.uniform(0, 0.1))
+        os.kill(child, signal.SIGKILL)
+        status = ended(child)
+        kills += status != 0
+folder = Path(sys.argv[1], "local")
+for _ in range(2):  # after some more records, so that processes have time to start
+    enough = lines(folder) + random.randint(1, 10)
+    child = begin(QUICK, folder, "local")
+    while lines(folder) < enough:
+        sleep(0.005)
+    sleep(random.uniform(0, 0.005))
+    os.kill(child, signal.SIGKILL)
+    ended(child)
+ended(begin(QUICK, folder, "local"))
+"""
+ENDING = """
+trials = [Trial("a", 0), Trial("a", 1), Trial("a", 0, "slow"), Trial("a", 1, "slow")]
+for how in (signal.SIGINT, signal.SIGKILL):
+    folder = Path(sys.argv[1], how.name)
+    child = begin(trials, folder, "local")
+    while lines(folder) < 2:
+        sleep(0.01)
+    sleep(0.2)  # now the slow ones are under way
+    if how == signal.SIGINT:
+        os.killpg(child, how)  # to all processes, as a terminal does
+    else:
+        os.kill(child, how)
+    ended(child)
+"""
+
+
+def forking(script, folder):
+    """Run a script to the end of all processes that it has started: they all could write."""
+    code = [sys.executable, "-c", FORKING + script, str(folder), str(Path(__file__).parent)]
+    alone = {**os.environ, **dict.fromkeys(THREADS, "1")}  # a process with threads should not fork
+    return subprocess.run(code, capture_output=True, text=True, check=False, timeout=300, env=alone)
 
 
 def records_of(folder):
@@ -123,53 +171,27 @@ def test_an_interrupt_keeps_what_is_done_and_ends_workers(tmp_path, backend):
     assert run(QUICK, Store(tmp_path), work, load, [1], backend="serial").done == 40  # the lock is free
 
 
-@pytest.mark.parametrize(
-    ("backend", "kills", "longest"), [("serial", 8, 0.1), ("serial", 8, 0.05), ("serial", 8, 0.02), ("local", 2, 8.0)]
-)
-def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(
-    tmp_path, undisturbed, backend, kills, longest
-):
-    arguments = [str(tmp_path), backend, str(kills), str(longest), "1"]
-    ended = subprocess.run([sys.executable, "-c", KILLS, *arguments], capture_output=True, text=True, check=False)
-    assert ended.stderr == ""
-    *killed, last = ended.stdout.split()
-    assert last == "0"
-    assert set(killed) <= {str(int(signal.SIGKILL))}
-    assert records_of(tmp_path) == undisturbed
-    keys = [json.loads(line)["key"] for line in Store(tmp_path).path.read_text().splitlines()]
-    assert sorted(keys) == sorted(undisturbed)  # nothing was done twice
+def test_runs_that_are_killed_again_and_again_end_as_if_they_had_not_been(tmp_path, undisturbed):
+    process = forking(KILLING, tmp_path)
+    assert process.stderr == ""
+    statuses = process.stdout.split()
+    assert statuses.count("9") >= 20
+    assert set(statuses) == {"0", "9"}
+    stores = [Store(folder) for folder in tmp_path.iterdir()]
+    assert len(stores) >= 2
+    for store in stores:
+        assert records_of(store.folder) == undisturbed
+        keys = [json.loads(line)["key"] for line in store.path.read_text().splitlines()]
+        assert sorted(keys) == sorted(undisturbed)  # nothing was done twice
 
 
-SLOW = """
-import sys
-sys.path.append({tests!r})
-from clems.experiments.running import run
-from clems.experiments.store import Store
-from stand_in import Trial, load, work
-
-if __name__ == "__main__":
-    trials = [Trial("a", 0), Trial("a", 1), Trial("a", 0, "slow"), Trial("a", 1, "slow")]
-    run(trials, Store({folder!r}), work, load, [1], backend="local", jobs=2)
-"""
-
-
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_no_worker_survives_the_run(tmp_path, how):
-    script = tmp_path / "script.py"
-    script.write_text(SLOW.format(tests=str(Path(__file__).parent), folder=str(tmp_path)))
-    with subprocess.Popen(
-        [sys.executable, script], stderr=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
-        while len(Store(tmp_path).records()) < 2:  # then the others are under way
-            sleep(0.01)
-        sleep(0.2)
-        if how == signal.SIGINT:
-            os.killpg(process.pid, how)  # as a terminal does
-        else:
-            os.kill(process.pid, how)
-        _, said = process.communicate()  # ends when no process is left that could write there
-    assert said.count("Traceback") == (how == signal.SIGINT)  # of the run, and of no worker
-    assert set(Store(tmp_path).records()) == {"a-0-well", "a-1-well"}
+def test_no_worker_survives_its_run(tmp_path):
+    process = forking(ENDING, tmp_path)
+    assert process.stderr.count("Traceback") == 1  # of the run that was interrupted, and of no worker
+    assert process.stderr.endswith("KeyboardInterrupt\n")
+    assert process.stdout.split()[-1] == "9"
+    for folder in tmp_path.iterdir():
+        assert set(Store(folder).records()) == {"a-0-well", "a-1-well"}
 
 
 def test_progress_is_shown_on_a_terminal_only(tmp_path, capfd):

@@ -87,7 +87,8 @@ def execute(
     """Carry out trials and give their records as they come.
 
     Trials are taken one by one, when there is a worker for them. So their number does not matter for memory, and where
-    they end early nothing more is begun. Closing the generator abandons those under way and ends all workers.
+    they end early nothing more is begun. Closing the generator abandons those under way and ends all workers; those of
+    a cluster that was there before finish what they are at.
 
     An error in a trial is its record, of status failed. A worker that dies is replaced and its trial begun again; a
     trial that costs three workers has failed.
