@@ -10,7 +10,7 @@ $(VENV)/.%: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	touch $@
 
-demo: $(VENV)/.demo  ## Train on scenes of digits and compare models under every criterion.
+demo: $(VENV)/.report  ## Train on scenes of digits and compare models under every criterion.
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.test  ## Lint, types, tests.
@@ -45,19 +45,19 @@ fuzz: $(VENV)/.test  ## Half a million mutated files for the readers; about six 
 table2: table2-br table2-cc table2-pcc table2-clems table2-cft  ## The paper's Table 2; needs CLEMS_DATA; an hour.
 
 table2-cft: SETS = --datasets emotions,scene,yeast,medical
-table2-%: $(VENV)/.demo  ## One learner of it; all but CFT take a few minutes.
+table2-%: $(VENV)/.report  ## One learner of it; all but CFT take a few minutes.
 	$(BIN)/python -m benchmarks.table2 $* $(SETS) --output benchmarks/results/table2/$*.md
 
-table3: $(VENV)/.demo  ## The paper's Table 3, trained directly for micro and macro F1; needs CLEMS_DATA; two minutes.
+table3: $(VENV)/.report  ## The paper's Table 3, trained directly for micro and macro F1; needs CLEMS_DATA; two minutes.
 	$(BIN)/python -m benchmarks.table3 --output benchmarks/results/table3.md
 
-decisions: $(VENV)/.demo  ## All learners on eight datasets, tuned over depths; needs CLEMS_DATA; hours, goes on where it was.
+decisions: $(VENV)/.report  ## All learners on eight datasets, tuned over depths; needs CLEMS_DATA; hours, goes on where it was.
 	$(BIN)/python -m benchmarks.decisions
 
-figures: $(VENV)/.docs  ## The figures of docs/decisions.md; needs CLEMS_DATA; about ten minutes.
+figures: $(VENV)/.report  ## The figures of docs/decisions.md; needs CLEMS_DATA; about ten minutes.
 	$(BIN)/python -m benchmarks.figures
 
-forests: $(VENV)/.demo  ## Candidates for the default forest compared; needs CLEMS_DATA; about ten minutes.
+forests: $(VENV)/.report  ## Candidates for the default forest compared; needs CLEMS_DATA; about ten minutes.
 	$(BIN)/python -m benchmarks.forests --output benchmarks/results/forests.md
 
 test-oldest:  ## The suite on the oldest versions that pyproject.toml admits.

@@ -23,17 +23,17 @@ from clems.experiments.trial import run_trial
 app = typer.Typer(
     help="Experiments from a file: what would run, run it, show it. Runs go on where they were.", no_args_is_help=True
 )
-Backend = StrEnum("Backend", [*BACKENDS])
+Backend = StrEnum("Backend", [*BACKENDS])  # type: ignore[misc]
 
 File = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The experiment, a TOML file.")]
 Folder = Annotated[
     Path | None, typer.Option("--store", help="Folder of the records; by default results/ and the name of the file.")
 ]
-Some = typer.Option(help="Only these, with commas between.")
+Some = Annotated[str | None, typer.Option(help="Only these, with commas between.")]
 
 
 @app.command()
-def plan(spec: File, store: Folder = None, datasets: str = Some, learners: str = Some) -> None:
+def plan(spec: File, store: Folder = None, datasets: Some = None, learners: Some = None) -> None:
     """Say what would run, how many fits that is, and about how long they take.
 
     Example: clems experiment plan experiments/paper/table2.toml
@@ -68,15 +68,15 @@ def plan(spec: File, store: Folder = None, datasets: str = Some, learners: str =
 def run(
     spec: File,
     store: Folder = None,
-    backend: Annotated[Backend, typer.Option(help="Where trials run.")] = Backend("local"),
+    backend: Annotated[Backend, typer.Option(help="Where trials run: here, in processes, on Dask.")] = Backend("local"),
     jobs: Annotated[int | None, typer.Option(min=1, help="Trials at a time; by default the number of cores.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, tcp://…; by default a cluster is started here.")
     ] = None,
     budget: Annotated[str | None, typer.Option(help="Stop after this time, such as 90s, 30m or 2h30m.")] = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run trials again that failed.")] = False,
-    datasets: str = Some,
-    learners: str = Some,
+    datasets: Some = None,
+    learners: Some = None,
 ) -> None:
     """Run all trials that have no record yet; ended at any moment, it goes on from there.
 
@@ -86,23 +86,23 @@ def run(
     seconds = None if budget is None else parse_budget(budget)
     folder = _folder(spec, store)
     console = Console(stderr=True)
-    with Store(folder) as records:
-        outcome = run_trials(
-            chosen.trials,
-            records,
-            run_trial,
-            chosen.spec.load,
-            {},
-            backend=backend.value,
-            jobs=jobs,
-            scheduler=scheduler,
-            budget=seconds,
-            retry_failed=retry_failed,
-            console=console,
-        )
+    outcome = run_trials(
+        chosen.trials,
+        Store(folder),
+        run_trial,
+        chosen.spec.load,
+        {},
+        backend=backend.value,
+        jobs=jobs,
+        scheduler=scheduler,
+        budget=seconds,
+        retry_failed=retry_failed,
+        console=console,
+    )
     failed = f", {outcome.failed:,} failed" if outcome.failed else ""
     left = f", {outcome.left:,} left" if outcome.left else ""
-    console.print(f"{outcome.done:,} trials done{failed}{left} in {_duration(outcome.seconds)}; records are in {folder}.")
+    took = _duration(outcome.seconds)
+    console.print(f"{outcome.done:,} trials done{failed}{left} after {took}; records are in {folder}.")
     if outcome.failed:
         raise typer.Exit(1)
 
@@ -114,8 +114,8 @@ def report(
     output: Annotated[
         Path | None, typer.Option(help="Write to this file, .md, .csv or .tex, rather than to the screen.")
     ] = None,
-    datasets: str = Some,
-    learners: str = Some,
+    datasets: Some = None,
+    learners: Some = None,
 ) -> None:
     """Show what the records say, beside printed values where there are some; what is missing is said.
 
