@@ -102,7 +102,7 @@ class Cell:
         if self.worse is False and not self.best:
             text += f" {AS_GOOD}"
         text += f" {FEWER}" if self.options_missing else ""
-        return text + (f" n = {self.n}" if self.n < self.planned else "")
+        return text + (f" n={self.n}" if self.n < self.planned else "")
 
     def printed_text(self, decimals: int) -> str:
         """Write what the paper has, and in brackets how far ours is from it."""
@@ -124,6 +124,8 @@ class Row:
         Title of the criterion with the arrow that points where better values are.
     x : float or None
         Position in a figure.
+    decimals : int
+        To which numbers are written.
     cells : dict
         By learner.
     """
@@ -132,17 +134,8 @@ class Row:
     criterion: str
     heading: str
     x: float | None
+    decimals: int
     cells: Mapping[str, Cell]
-
-    @property
-    def decimals(self) -> int:
-        """Decimals under which the middle one of the standard errors has two digits, or the greatest value four."""
-        own = self.cells.values()
-        errors = [cell.error for cell in own if cell.error > 0]
-        if errors:
-            return int(np.clip(1 - math.floor(math.log10(float(np.median(errors)))), 0, 6))
-        values = [abs(number) for cell in own for number in (cell.value, cell.printed) if number == number]
-        return int(np.clip(3 - math.floor(math.log10(max([*values, 1e-3]))), 0, 6))
 
     @property
     def is_printed(self) -> bool:
@@ -247,8 +240,22 @@ def _rows(plan: Any, frame: pd.DataFrame) -> tuple[list[Row], list[str]]:
                 else:  # it takes part and has no rule, or it takes no part here
                     without = (name, criterion) in plan.without_rule or (dataset, name, x) in places_of
                     made[name] = Cell(printed=told[0], printed_error=told[1], has_rule=not without)
-            rows.append(Row(dataset, criterion, f"{own.title} {own.arrow}", x, made))
+            rows.append(Row(dataset, criterion, f"{own.title} {own.arrow}", x, _decimals(made.values()), made))
     return rows, _legend([cell for row in rows for cell in row.cells.values()])
+
+
+def _decimals(cells: Iterable[Cell]) -> int:
+    """Decimals under which the middle one of the standard errors has two digits, or else the greatest value four."""
+    cells = list(cells)
+    errors = [cell.error for cell in cells if cell.error > 0]
+    if errors:
+        return _decimals_of(float(np.median(errors)), 2)
+    values = [abs(number) for cell in cells for number in (cell.value, cell.printed) if not math.isnan(number)]
+    return _decimals_of(max([*values, 1e-3]), 4)
+
+
+def _decimals_of(value: float, digits: int) -> int:
+    return int(np.clip(digits - 1 - math.floor(math.log10(value)), 0, 6))
 
 
 def _position(x: float | None) -> tuple[bool, float]:
@@ -289,9 +296,9 @@ def _legend(cells: list[Cell]) -> list[str]:
     ]
     if any(cell.worse is not None for cell in cells):
         said.append(
-            f"{AS_GOOD} marks those that are not significantly worse than the best: corrected resampled t-test of Nadeau "
-            "and Bengio over paired repetitions, as splits share rows, with Holm's correction for the rivals in the row, "
-            f"α = {ALPHA:g}."
+            f"{AS_GOOD} marks those that are not significantly worse than the best, by the corrected resampled t-test "
+            "of Nadeau and Bengio over paired repetitions, as splits share rows, with Holm's correction for the rivals "
+            f"of the row (α = {ALPHA:g})."
         )
     if any(cell.n < cell.planned for cell in cells if cell.n):
         said.append("Where n is given, only n repetitions are there.")
@@ -301,8 +308,8 @@ def _legend(cells: list[Cell]) -> list[str]:
         said.append(f"{NO_RULE}: the learner has no rule to decide for this criterion.")
     if any(cell.printed == cell.printed for cell in cells):
         said.append(
-            "Under our values stand those that the paper prints; in brackets ours minus the paper's, in standard errors "
-            "of the difference."
+            "Under our values stand those that the paper prints; in brackets ours minus the paper's, in standard "
+            "errors of the difference."
         )
     return said
 
@@ -349,7 +356,8 @@ def _time_rows(plan: Any, frame: pd.DataFrame) -> tuple[list[Row], list[str]]:
                     value = own.get("factor" if spec.baseline else "seconds", NAN)
                     n, of = own.get("n", 0), of_place.get(place, 0)
                     cells[name] = Cell(value=value, n=n, planned=of, seconds=own.get("seconds", NAN))
-                rows.append(Row(dataset, phase, phase, x, cells))
+                least = min((cell.value for cell in cells.values() if cell.value > 0), default=1.0)
+                rows.append(Row(dataset, phase, phase, x, _decimals_of(least, 2), cells))
     base = spec.learners[spec.baseline].title or spec.baseline if spec.baseline else ""
     relative = f"Seconds as multiples of those of {base}, geometric mean over repetitions; less is faster."
     return rows, [relative if base else "Mean seconds; less is faster."]
