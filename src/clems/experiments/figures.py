@@ -133,7 +133,8 @@ def _curves_of(ax: Any, cells: pd.DataFrame, own: Mapping[str, Look]) -> None:
             ax.axhline(flat.mean, color=look.colour, linestyle=look.flat, linewidth=1.2)
     ax.autoscale_view()
     ax.margins(x=0.04, y=0.08)
-    ax.yaxis.set_major_locator(_ticks(5))
+    ax.xaxis.set_major_locator(_ticks())
+    ax.yaxis.set_major_locator(_ticks())
 
 
 def _line(look: Look, marker: str, x: Any = (), y: Any = ()) -> Any:
@@ -144,10 +145,10 @@ def _line(look: Look, marker: str, x: Any = (), y: Any = ()) -> Any:
     return Line2D(x, y, label=look.title, **style)
 
 
-def _ticks(number: int) -> Any:
+def _ticks() -> Any:
     from matplotlib.ticker import MaxNLocator
 
-    return MaxNLocator(number, steps=[1, 2, 2.5, 5, 10])
+    return MaxNLocator(5, steps=[1, 2, 5, 10])
 
 
 def times(plan: Any, records: Records) -> Any:
@@ -193,7 +194,7 @@ def times(plan: Any, records: Records) -> Any:
                 ax.bar(place, top - bottom, width, bottom=bottom, label=look.title, **whole)
                 if spec.baseline:
                     reach = np.stack([top - bars["low"], bars["high"] - top])
-                    ax.errorbar(place, top, np.nan_to_num(reach), fmt="none", ecolor="#222222", elinewidth=0.7)
+                    ax.errorbar(place, top, np.nan_to_num(reach), fmt="none", ecolor="#808080", elinewidth=0.7)
             ax.set_xticks(range(len(datasets)), datasets if phase == phases[-1] else [""] * len(datasets))
             ax.set_xlim(-0.6, len(datasets) - 0.4)
             ax.tick_params(axis="x", length=0)
@@ -253,7 +254,7 @@ def _ranks(spec: Any, ranking: Ranking) -> Any:
             f"{heading.title} {heading.arrow}: average ranks on {len(ranking.datasets)} datasets, "
             f"critical difference {ranking.critical_difference:.2f}",
             loc="left",
-            pad=12,
+            pad=18,
         )
         drawn = critical_difference_diagram(
             ranking.ranks.rename(titles),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -240,6 +240,8 @@ def _rows(plan: Any, frame: pd.DataFrame) -> tuple[list[Row], list[str]]:
                 else:  # it takes part and has no rule, or it takes no part here
                     without = (name, criterion) in plan.without_rule or (dataset, name, x) in places_of
                     made[name] = Cell(printed=told[0], printed_error=told[1], has_rule=not without)
+            if sum(bool(cell.planned) for cell in made.values()) == 1:  # no race
+                made = {name: replace(cell, rank=NAN, best=False) for name, cell in made.items()}
             rows.append(Row(dataset, criterion, f"{own.title} {own.arrow}", x, _decimals(made.values()), made))
     return rows, _legend([cell for row in rows for cell in row.cells.values()])
 
