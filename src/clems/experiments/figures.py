@@ -268,6 +268,7 @@ def _ranks(spec: Any, ranking: Ranking) -> Any:
             crossbar_props={"linewidth": 2.6, "color": "#555555", "solid_capstyle": "round"},
             color_palette={own[name].title: own[name].colour for name in ranking.learners},
         )
+        ax.spines["top"].set_visible(True)
         for label in drawn["labels"]:
             label.set_color("#222222")  # pale colours are hard to read
     return figure
