@@ -25,6 +25,7 @@ LAYERS = [
     ["clems.chain"],
     ["clems.learners.*"],
     ["clems.learners"],
+    ["clems.persistence"],
     ["clems"],
 ]
 DATASETS = [  # beside the layers, of which they use the first
