@@ -317,13 +317,17 @@ def check_digest(data: bytes) -> None:
 def check_roles(schema: Any, trusted: set[str]) -> list[str]:
     """Refuse a file that uses a name otherwise than it may be used; return the names that skops is to trust."""
     roles = {**dict.fromkeys(trusted, YOURS), **ROLES}
-    used = set()
+    used: dict[Any, str] = {}  # by the number of an object, which skops builds once wherever it occurs
     for node in nodes_of(schema):
         name, role = _name_in(node), str(node["__loader__"])
         if role not in roles.get(name, COMMON):
             raise ModelError(f"it uses {name} as a {role}, which is never trusted.")
-        used.add(name)
-    return sorted(used & roles.keys())
+        if used.setdefault(node.get("__id__") or (name, role), name) != name:
+            raise ModelError(f"it has two objects of the same number, one of which is a {name}.")
+        for key in nodes_of(node.get("key_types")):  # types of keys are called
+            if key["__loader__"] not in ("ListNode", "TypeNode") or _name_in(key) in roles:
+                raise ModelError(f"it uses {_name_in(key)} as the type of a key, which is never trusted.")
+    return sorted({*used.values()} & roles.keys())
 
 
 def check_names(model: Any) -> None:
