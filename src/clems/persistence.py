@@ -9,7 +9,7 @@ import uuid
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from io import BytesIO
@@ -38,6 +38,7 @@ from clems.smacof import Embedding
 
 FORMAT = 1  # goes up when older versions can no longer read what is written
 INFO, SCHEMA = "clems.json", "schema.json"  # what describes the model, and what skops builds it from
+PACKED = ".npz"  # sparse matrices, archives of their own
 DIGEST = 64  # bytes at the end of a file: the SHA-256 of all before, in hexadecimal digits
 ROOM = 1 << 28  # bytes to which any file may unpack
 DENSEST = 100  # beyond these, how many times its own size
@@ -55,10 +56,13 @@ SCIKIT_LEARN = (  # what its estimators hold and skops does not trust unasked; `
     "sklearn.calibration._SigmoidCalibration",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
-    *(
-        f"sklearn.gaussian_process.kernels.{kernel}"
-        for kernel in ("ConstantKernel", "DotProduct", "Matern", "Product", "RationalQuadratic", "RBF", "Sum")
-    ),
+    "sklearn.gaussian_process.kernels.ConstantKernel",
+    "sklearn.gaussian_process.kernels.DotProduct",
+    "sklearn.gaussian_process.kernels.Matern",
+    "sklearn.gaussian_process.kernels.Product",
+    "sklearn.gaussian_process.kernels.RBF",
+    "sklearn.gaussian_process.kernels.RationalQuadratic",
+    "sklearn.gaussian_process.kernels.Sum",
     "sklearn.gaussian_process.kernels.WhiteKernel",
     "sklearn.metrics._dist_metrics.ChebyshevDistance64",
     "sklearn.metrics._dist_metrics.EuclideanDistance64",
@@ -91,7 +95,7 @@ ROLES: dict[str, frozenset[str]] = {
     "builtins.frozenset": frozenset({"ConstructorFromReduceNode"}),
 }
 YOURS = frozenset({"FunctionNode", "ObjectNode", "TupleNode", "TypeNode"})  # roles of what a user trusts
-COMMON = YOURS | {  # roles of what skops trusts by itself: nothing that calls or looks up what a file names
+COMMON = YOURS | {  # roles of what skops trusts by itself; methods, partials and constructor calls are left out
     *("BytearrayNode", "BytesNode", "DefaultDictNode", "DictNode", "JsonNode", "ListNode", "LossNode", "SetNode"),
     *("MaskedArrayNode", "NdArrayNode", "RandomGeneratorNode", "RandomStateNode", "SliceNode"),
 }
@@ -209,19 +213,13 @@ def load(path: str | os.PathLike[str], trusted: Iterable[Any] = ()) -> Any:
     with _refusing(path):
         check_digest(data)
         with ZipFile(BytesIO(data)) as file:
-            info = _info_in(file)
+            info = _info_in(file, len(data))
             known = check_roles(_schema_in(file), names)
-    differing = [
-        f"{name} {theirs}, and this is {ours}"
-        for name, theirs, ours in (
-            ("clems", info.clems, _version()),
-            ("scikit-learn", info.sklearn, sklearn.__version__),
-        )
-        if theirs != ours
-    ]
+    versions = ("clems", info.clems, _version()), ("scikit-learn", info.sklearn, sklearn.__version__)
+    differing = [f"{name} {theirs} (this is {ours})" for name, theirs, ours in versions if theirs != ours]
     if differing:
-        told = " and by ".join(differing)
-        warnings.warn(f"{path} was saved by {told}: it may fail or predict otherwise.", UserWarning, stacklevel=2)
+        told = " and ".join(differing)
+        warnings.warn(f"{path} was saved by {told}; it may predict otherwise or fail.", UserWarning, stacklevel=2)
     with _refusing(path), warnings.catch_warnings():
         warnings.simplefilter("ignore", InconsistentVersionWarning)  # which is said above, once
         model = _built(data, known)
@@ -247,7 +245,7 @@ def describe(path: str | os.PathLike[str]) -> ModelInfo:
     path = Path(path)
     _check_file(path)
     with _refusing(path), ZipFile(path) as file:
-        return _info_in(file)
+        return _info_in(file, path.stat().st_size)
 
 
 def info_of(model: MultiLabelClassifier) -> ModelInfo:
@@ -322,6 +320,8 @@ def check_roles(schema: Any, trusted: set[str]) -> list[str]:
         name, role = _name_in(node), str(node["__loader__"])
         if role not in roles.get(name, COMMON):
             raise ModelError(f"it uses {name} as a {role}, which is never trusted.")
+        if role == "SparseMatrixNode" and not str(node.get("file")).endswith(PACKED):
+            raise ModelError("it holds a sparse matrix in the place of something else.")
         if used.setdefault(node.get("__id__") or (name, role), name) != name:
             raise ModelError(f"it has two objects of the same number, one of which is a {name}.")
         for key in nodes_of(node.get("key_types")):  # types of keys are called
@@ -348,10 +348,7 @@ def check_content(model: Any) -> None:
     """Refuse indices that compiled code would follow out of its arrays, or for ever."""
     for one in held_by(model):
         if hasattr(one, "tree_"):  # a tree of scikit-learn's
-            nodes, d = one.tree_.__getstate__()["nodes"], int(one.n_features_in_)
-            inner = np.flatnonzero(nodes["left_child"] != -1)
-            fields_ok = one.tree_.n_features == d and _all_in(nodes["feature"][inner], 0, d)
-            sound = fields_ok and _go_on(nodes["left_child"], nodes["right_child"], inner)
+            sound = _sound_tree(one.tree_, int(one.n_features_in_))
         elif hasattr(one, "_predictors"):  # boosted trees
             sound = all(_sound_predictor(tree, int(one.n_features_in_)) for stage in one._predictors for tree in stage)
         elif type(one).__name__ in ("KDTree", "BallTree"):
@@ -374,6 +371,14 @@ def _all_in(values: Any, start: int, stop: int) -> bool:
 def _go_on(left: Any, right: Any, inner: Any) -> bool:
     """Whether the children of inner nodes come after them, as in every tree that scikit-learn grows."""
     return all(bool(((child[inner] > inner) & (child[inner] < len(child))).all()) for child in (left, right))
+
+
+def _sound_tree(tree: Any, d: int) -> bool:
+    if tree.n_features != d or not 0 < tree.node_count <= tree.capacity:  # before any of its nodes is read
+        return False
+    nodes = tree.__getstate__()["nodes"]
+    inner = np.flatnonzero(nodes["left_child"] != -1)
+    return _all_in(nodes["feature"][inner], 0, d) and _go_on(nodes["left_child"], nodes["right_child"], inner)
 
 
 def _sound_predictor(tree: Any, d: int) -> bool:
@@ -452,15 +457,15 @@ def _built(data: bytes, known: list[str]) -> Any:
         ) from None
 
 
-def _info_in(file: ZipFile) -> ModelInfo:
+def _info_in(file: ZipFile, size: int) -> ModelInfo:
     if INFO not in file.namelist():
         raise ModelError("it is no file that clems has saved.")
-    _check_room(file)
+    _check_room(file, size)
     said = json.loads(file.read(INFO))
     if said.pop("format") > FORMAT:
         raise ModelError(f"it was saved by clems {said.get('clems')}, which is too new for this version, {_version()}.")
     info = ModelInfo(**said)
-    if not all(isinstance(getattr(info, field.name), str) for field in fields(info)[:4]):
+    if not all(isinstance(word, str) for word in (info.clems, info.sklearn, info.saved, info.learner)):
         raise ModelError("it is damaged.")
     return info
 
@@ -469,14 +474,12 @@ def _schema_in(file: ZipFile) -> Any:
     return json.loads(file.read(SCHEMA))
 
 
-def _check_room(file: ZipFile) -> None:
+def _check_room(file: ZipFile, size: int) -> None:
     """Refuse a file that would unpack to far more than its size; zipfile itself never unpacks more than is declared."""
-    members = file.infolist()
-    total = sum(member.file_size for member in members)
-    room = max(ROOM, DENSEST * sum(member.compress_size for member in members))
-    for member in members:
-        if total <= room and member.filename.endswith(".npz"):  # sparse matrices, archives of their own
-            with file.open(member) as inner, ZipFile(inner) as parts:
+    total, room = sum(member.file_size for member in file.infolist()), max(ROOM, DENSEST * size)
+    for name in file.namelist():
+        if total <= room and name.endswith(PACKED):
+            with file.open(name) as inner, ZipFile(inner) as parts:
                 total += sum(part.file_size for part in parts.infolist())
     if total > room:
         raise ModelError(f"it would unpack to {total} bytes, far more than models do.")
