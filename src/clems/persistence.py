@@ -160,15 +160,15 @@ def save(model: MultiLabelClassifier, path: str | os.PathLike[str]) -> None:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from clems import BR, load, save
+    >>> from clems import PLST, load, save
     >>> from clems.datasets import digit_scenes
     >>> from clems.persistence import describe
     >>> X, Y = digit_scenes(100, random_state=0)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "digits.skops"
-    ...     save(BR(random_state=0).fit(X, Y), file)
+    ...     save(PLST(random_state=0).fit(X, Y), file)
     ...     describe(file).learner, load(file).predict(X[:3]).shape
-    ('BR', (3, 10))
+    ('PLST', (3, 10))
     """
     if not isinstance(model, MultiLabelClassifier):
         raise ModelError(f"Only a learner of clems, such as CLEMS or BR, can be saved; got {type(model).__name__}.")
