@@ -24,6 +24,7 @@ app = typer.Typer(
     help="Experiments from a file: what would run, run it, show it. Runs go on where they were.", no_args_is_help=True
 )
 Backend = StrEnum("Backend", [*BACKENDS])  # type: ignore[misc]
+LOCAL = Backend("local")
 
 File = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The experiment, a TOML file.")]
 Folder = Annotated[
@@ -68,7 +69,7 @@ def plan(spec: File, store: Folder = None, datasets: Some = None, learners: Some
 def run(
     spec: File,
     store: Folder = None,
-    backend: Annotated[Backend, typer.Option(help="Where trials run: here, in processes, on Dask.")] = Backend("local"),
+    backend: Annotated[Backend, typer.Option(help="Where trials run: here, in processes, on Dask.")] = LOCAL,
     jobs: Annotated[int | None, typer.Option(min=1, help="Trials at a time; by default the number of cores.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, tcp://…; by default a cluster is started here.")
