@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clems.criteria import get_criterion
 from clems.datasets.writing import replacing
 from clems.experiments.selection import Ranking, Records, interval, over_datasets, results, summary, time_ratios
+from clems.experiments.trial import criterion_named
 
 # Colours of Okabe and Ito, which all eyes tell apart; the palest ones last.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9"]
@@ -109,7 +109,7 @@ def curves(plan: Any, records: Records, criteria: Sequence[str] | None = None) -
         for at, ((dataset, criterion), ax) in enumerate(zip(panels, axes, strict=True)):
             here = cells[(cells["dataset"] == dataset) & (cells["criterion"] == criterion)]
             _curves_of(ax, here, own)
-            kind = get_criterion(criterion)
+            kind = criterion_named(criterion)
             ax.set_title(f"{dataset}: {kind.title} {kind.arrow}", loc="left", fontweight="bold")
             if at + columns >= len(panels):
                 ax.set_xlabel(plan.spec.x_label or "x")
@@ -249,7 +249,7 @@ def _ranks(spec: Any, ranking: Ranking) -> Any:
         titles = {name: own[name].title for name in ranking.learners}
         figure, (ax,) = _panels(1, 1, (5.6, 1.0 + 0.16 * len(titles)))
         ax.grid(visible=False)
-        heading = get_criterion(ranking.criterion)
+        heading = criterion_named(ranking.criterion)
         ax.set_title(
             f"{heading.title} {heading.arrow}: average ranks on {len(ranking.datasets)} datasets, "
             f"critical difference {ranking.critical_difference:.2f}",

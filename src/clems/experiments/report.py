@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from clems.criteria import get_criterion
 from clems.datasets.writing import replacing
 from clems.experiments.figures import critical_differences, curves, save, times
 from clems.experiments.selection import ALPHA, Ranking, Records, over_datasets, results
 from clems.experiments.tables import Table, make_table, to_csv, to_latex, to_markdown, to_rich
+from clems.experiments.trial import criterion_named
 
 SUFFIXES = (".md", ".csv", ".tex")
 
@@ -119,7 +119,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _heading(criterion: str) -> str:
-    own = get_criterion(criterion)
+    own = criterion_named(criterion)
     return f"{own.title} {own.arrow}"
 
 

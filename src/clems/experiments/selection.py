@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from clems.criteria import get_criterion
+from clems.experiments.trial import criterion_named
 
 Records = Mapping[str, Mapping[str, Any]]
 Floats = NDArray[np.float64]
@@ -89,7 +89,7 @@ def _serves(planned: Any, criterion: str, without_rule: set[tuple[str, str]]) ->
 
 def _chosen(serving: list[Any], criterion: str, records: Records) -> tuple[Any, ...]:
     """Columns after the repetition."""
-    sign = get_criterion(criterion).sign
+    sign = criterion_named(criterion).sign
     done = [(one, records[one.trial.key]) for one in serving if _is_done(records.get(one.trial.key))]
     decided = [
         (decision, record)
@@ -200,7 +200,7 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
         planned=("value", "size"),
         options_missing=("options_missing", lambda own: int(own[results.loc[own.index, "value"].notna()].sum())),
     ).reset_index()
-    sign = frame["criterion"].map(lambda name: get_criterion(name).sign)
+    sign = frame["criterion"].map(lambda name: criterion_named(name).sign)
     badness = (-sign * frame["mean"]).groupby([frame[name] for name in ROW], sort=False, dropna=False)
     frame["rank"] = badness.rank(method="min")
     frame["is_best"] = frame["rank"] == 1
@@ -288,7 +288,7 @@ def against_best(results: pd.DataFrame) -> pd.DataFrame:
         first = ranked.loc[ranked["is_best"], "learner"]
         if first.empty:
             continue
-        best, sign = first.iloc[0], get_criterion(row[1]).sign
+        best, sign = first.iloc[0], criterion_named(row[1]).sign
         values = own.pivot(index="repetition", columns="learner", values="value")
         ratio = float(own["test_ratio"].mean())
         tested = []
@@ -388,7 +388,7 @@ def _ranking(criterion: str, cells: pd.DataFrame) -> Ranking | str:
     datasets, chosen = max(blocks, key=lambda block: (len(block[0]) * len(block[1]), len(block[0]), sorted(block[1])))
     learners = [name for name in cells["learner"].unique() if name in chosen]
     values = complete.pivot(index="dataset", columns="learner", values="mean").loc[datasets, learners]
-    ranks = (-get_criterion(criterion).sign * values).rank(axis=1)
+    ranks = (-criterion_named(criterion).sign * values).rank(axis=1)
     N, k = ranks.shape
     with np.errstate(invalid="ignore"):  # of learners that are all equal everywhere
         statistic, p = stats.friedmanchisquare(*(ranks[name] for name in learners))

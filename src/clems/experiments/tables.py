@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clems.criteria import get_criterion
 from clems.experiments.selection import ALPHA, Records, against_best, missing, results, summary, time_ratios
+from clems.experiments.trial import criterion_named
 
 NAN = float("nan")
 NO_RULE = "–"
@@ -229,7 +229,7 @@ def _rows(plan: Any, frame: pd.DataFrame) -> tuple[list[Row], list[str]]:
     places_of = {(one.trial.dataset, one.learner, one.x) for one in plan.planned}
     rows = []
     for dataset, criterion in ((dataset, criterion) for dataset in positions for criterion in spec.criteria):
-        own = get_criterion(criterion)
+        own = criterion_named(criterion)
         for x in positions[dataset] or [None]:
             made = {}
             for name in spec.learners:
