@@ -34,6 +34,7 @@ LAYERS = [
     ["clems.experiments.selection"],
     ["clems.experiments.tables", "clems.experiments.figures"],
     ["clems.experiments.report"],
+    ["clems.experiments.compare"],
     ["clems.experiments"],
     ["clems.cli.experiment"],
     ["clems.cli"],

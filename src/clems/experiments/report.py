@@ -84,8 +84,8 @@ def show_report(plan: Any, records: Records, console: Any) -> None:
 
 
 def statistics(plan: Any, records: Records) -> list[str]:
-    """Compare learners over datasets, in a sentence or two for each criterion; only tables are compared so."""
-    if plan.spec.kind != "table":
+    """Compare learners over datasets, in a sentence or two for each criterion of a table."""
+    if plan.spec.kind != "table" or len(plan.spec.datasets) < 2:
         return []
     titles = {name: entry.title or name for name, entry in plan.spec.learners.items()}
     rankings = over_datasets(results(plan, records))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import tomllib
 from dataclasses import replace
@@ -255,19 +254,23 @@ class Spec(_Part):
         return own if isinstance(own, Dataset) else read_dataset(own.path, **{"name": name} | own.options)
 
     def fingerprint(self, name: str) -> str:
-        """Checksum of what a dataset of one's own is read from and how; of those of the catalogue, nothing."""
-        if name not in self.data:
+        """Checksum of what is one's own: costs, and the content of a dataset and how it is read; "" if nothing is."""
+        if name not in self.data and not self.costs:
             return ""
-        own = self.data[name]
-        if isinstance(own, Dataset):
-            return str(joblib_hash([own.X, own.Y]))[:16]
-        digest = hashlib.sha256(repr(sorted(own.options.items())).encode())
-        digest.update(own.path.read_bytes())
-        return digest.hexdigest()[:16]
+        own = self.data.get(name)
+        content = [own.X, own.Y] if isinstance(own, Dataset) else own and [own.path.read_bytes(), own.options]
+        return str(joblib_hash([content, {name: _identity(cost) for name, cost in self.costs.items()}]))[:16]
 
     def own_costs(self) -> dict[str, Cost]:
         """Costs of one's own by name."""
         return {name: _cost(name, given) for name, given in self.costs.items()}
+
+
+def _identity(cost: Any) -> Any:
+    """What tells a cost from another one, also of functions without a name."""
+    function = getattr(cost, "function", cost)
+    code = getattr(function, "__code__", None)
+    return cost if code is None else [function.__qualname__, code.co_code, code.co_names, repr(code.co_consts)]
 
 
 def _cost(name: str, given: Any) -> Cost:

@@ -68,7 +68,7 @@ class Trial:
     seed : int
         From which the seeds of split and learner come, together with the names of dataset and learner.
     fingerprint : str
-        Checksum of the data, if they are not of the catalogue.
+        Checksum of data and costs that are one's own.
     """
 
     dataset: str
