@@ -267,7 +267,7 @@ class Spec(_Part):
 
 
 def _identity(cost: Any) -> Any:
-    """What tells a cost from another one, also of functions without a name."""
+    """Tell a cost from another one, also of functions without a name."""
     function = getattr(cost, "function", cost)
     code = getattr(function, "__code__", None)
     return cost if code is None else [function.__qualname__, code.co_code, code.co_names, repr(code.co_consts)]
