@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from clems.candidates import distinct_rows
 from clems.cost import Cost
 from clems.counts import Counts, Floats, row_blocks
 
@@ -58,6 +59,11 @@ class Posterior:
     share: Any
     marginals: Floats
     likelihood: Floats
+
+    def part(self, rows: Any) -> Posterior:
+        """Return the distributions of some rows, by their numbers or a slice."""
+        likelihood = sparse.csr_array((self.likelihood, self.share.indices, self.share.indptr), self.share.shape)
+        return Posterior(self.labels, self.share[rows], self.marginals[rows], likelihood[rows].data)
 
 
 def marginals_of(share: Any, labels: Vectors) -> Floats:
@@ -203,6 +209,57 @@ def best_candidate(cost: Cost, posterior: Posterior) -> tuple[NDArray[np.intp], 
         better = value < least
         best[better], least[better] = block.start + own[better], value[better]
     return best, least
+
+
+def improvable(
+    cost: Cost, posterior: Posterior, best: NDArray[np.intp], least: Floats, *, quickly: bool = False
+) -> NDArray[np.intp]:
+    """Find the rows for which a search from their best candidate finds something.
+
+    Rows that consider the same vector are taken together, so that its costs are computed once for all of them. Where
+    few of them start from the same candidate, that does not pay: all rows are returned.
+
+    Parameters
+    ----------
+    cost : Cost
+        Any cost.
+    posterior : Posterior
+        Distribution of label vectors of n rows.
+    best : ndarray of shape (n,)
+        Place of the candidate of each row.
+    least : ndarray of shape (n,)
+        Their expected costs.
+    quickly : bool, default=False
+        Whether only prefixes are considered.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+    """
+    labels, K = posterior.labels, posterior.labels.shape[1]
+    found = np.zeros(len(best), bool)
+    for rows in row_blocks(len(best), len(labels)):
+        starts, which = np.unique(best[rows], return_inverse=True)
+        if len(starts) > ALIKE * len(which):
+            found[rows] = True
+            continue
+        share, marginals, wanted = posterior.share[rows].toarray(), posterior.marginals[rows], least[rows] * GAIN
+        order = np.argsort(-marginals, axis=1, kind="stable")
+        prefixes = np.zeros(marginals.shape, np.uint8)
+        for label in (None, *order.T[: int((marginals > RARE).sum(axis=1).max(initial=0))]):
+            if label is not None:
+                prefixes[np.arange(len(prefixes)), label] = 1
+            vectors, place = distinct_rows(prefixes)
+            expected = np.einsum("ij,ij->i", share, cost.pairwise(labels, vectors).T[place])
+            found[rows] |= expected < wanted
+        for number, start in enumerate([] if quickly else starts):
+            own = np.flatnonzero(which == number)
+            expected = share[own] @ cost.pairwise(labels, labels[start] ^ np.eye(K, dtype=np.uint8))
+            found[rows.start + own] |= expected.min(axis=1) < wanted[own]
+    return np.flatnonzero(found)
+
+
+ALIKE = 0.25  # candidates for each row up to which rows are taken together
 
 
 def improved(cost: Cost, posterior: Posterior, start: Vectors, least: Floats, *, quickly: bool = False) -> Vectors:
@@ -358,8 +415,11 @@ RULES = {
 def over_candidates(cost: Cost, posterior: Posterior, *, quickly: bool = False) -> Vectors:
     """Predict the best of the vectors that rows share; for a cost without an exact rule, search from there."""
     best, least = best_candidate(cost, posterior)
-    start = posterior.labels[best]
-    return start if rule_for(cost).exact else improved(cost, posterior, start, least, quickly=quickly)
+    decided = posterior.labels[best]
+    if not rule_for(cost).exact and not (quickly and cost.formula is None):
+        rows = improvable(cost, posterior, best, least, quickly=quickly)
+        decided[rows] = improved(cost, posterior.part(rows), decided[rows], least[rows], quickly=quickly)
+    return decided
 
 
 def by_rule(cost: Cost, posterior: Posterior, *, quickly: bool = False) -> Vectors:
@@ -397,11 +457,11 @@ def ranked(cost: Cost, posterior: Posterior, predicted: Vectors, k: int) -> TopK
     K = predicted.shape[1]
     labels = np.empty((n, k, K), np.uint8)
     probability, costs = np.empty((n, k)), np.empty((n, k))
+    between = cost.pairwise(posterior.labels, posterior.labels)
     for rows in row_blocks(n, L):
-        share, own = posterior.share[rows], predicted[rows]
-        part = Posterior(posterior.labels, share, posterior.marginals[rows], share.data)
-        count = share.shape[0]
-        expected = np.asarray(share @ cost.pairwise(posterior.labels, posterior.labels))
+        part, own = posterior.part(rows), predicted[rows]
+        share, count = part.share, len(own)
+        expected = np.asarray(share @ between)
         same = np.array([(posterior.labels == vector).all(axis=1) for vector in own]).reshape(count, L)
         dense = share.toarray()
         labels[rows, 0], costs[rows, 0] = own, expected_costs(cost, part, own)
