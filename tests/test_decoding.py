@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -113,6 +113,7 @@ def test_the_general_rule_finds_nothing_better_than_the_exact_ones(posterior):
 @given(posterior=posteriors())
 def test_a_quick_decision_is_the_best_of_the_likeliest_labels_of_each_number(posterior):
     K = posterior.labels.shape[1]
+    assume(len({*posterior.labels.sum(axis=1)}) <= FEW)
     rank = np.argsort(np.argsort(-posterior.marginals, axis=1, kind="stable"), axis=1)
     for cost in map(get_cost, ("f1", "f_beta", "composition")):
         reached, _ = expected(cost, posterior, by_rule(cost, posterior, quickly=True))

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from clems.candidates import distinct_rows
 from clems.cost import Cost
 from clems.counts import Counts, Floats, row_blocks
 
@@ -73,6 +72,7 @@ def marginals_of(share: Any, labels: Vectors) -> Floats:
     return np.asarray(np.minimum(sums, 1))  # up to rounding they are at most 1
 
 
+DENSE = 0.3  # share of numbers that are not zero above which shares are multiplied as a dense matrix
 SPARSE = 0.1  # share of ones below which label vectors are multiplied as a sparse matrix
 
 
@@ -199,14 +199,19 @@ def least_expected(cost: Cost, posterior: Posterior) -> Vectors:
 
 
 def best_candidate(cost: Cost, posterior: Posterior) -> tuple[NDArray[np.intp], Floats]:
-    """Find the vector of least expected cost among all vectors that rows share, and that cost; both of shape (n,)."""
+    """Find the vector of least expected cost among all vectors that rows share, and that cost; both of shape (n,).
+
+    Of those that are equal up to rounding it is the first.
+    """
     n, L = posterior.share.shape
+    dense = posterior.share.nnz > DENSE * n * L
+    share = posterior.share.toarray() if dense else posterior.share
     best, least = np.zeros(n, np.intp), np.full(n, np.inf)
     for block in row_blocks(L, max(n, L), 1 << 22):
-        expected = np.asarray(posterior.share @ cost.pairwise(posterior.labels, posterior.labels[block]))
-        own = expected.argmin(axis=1)
-        value = expected[np.arange(n), own]
-        better = value < least
+        expected = np.asarray(share @ cost.pairwise(posterior.labels, posterior.labels[block]))
+        value = expected.min(axis=1)
+        own = (expected * GAIN <= value[:, None]).argmax(axis=1)
+        better = value < least * GAIN
         best[better], least[better] = block.start + own[better], value[better]
     return best, least
 
@@ -238,6 +243,7 @@ def improvable(
     """
     labels, K = posterior.labels, posterior.labels.shape[1]
     found = np.zeros(len(best), bool)
+    names = np.random.default_rng(0).integers(2**62, size=(K,))  # sums of which name sets of labels
     for rows in row_blocks(len(best), len(labels)):
         starts, which = np.unique(best[rows], return_inverse=True)
         if len(starts) > ALIKE * len(which):
@@ -245,13 +251,15 @@ def improvable(
             continue
         share, marginals, wanted = posterior.share[rows].toarray(), posterior.marginals[rows], least[rows] * GAIN
         order = np.argsort(-marginals, axis=1, kind="stable")
-        prefixes = np.zeros(marginals.shape, np.uint8)
-        for label in (None, *order.T[: int((marginals > RARE).sum(axis=1).max(initial=0))]):
-            if label is not None:
-                prefixes[np.arange(len(prefixes)), label] = 1
-            vectors, place = distinct_rows(prefixes)
-            expected = np.einsum("ij,ij->i", share, cost.pairwise(labels, vectors).T[place])
-            found[rows] |= expected < wanted
+        prefixes, named = np.zeros(marginals.shape, np.uint8), np.zeros(len(marginals), np.int64)
+        for size in range(1 + int((marginals > RARE).sum(axis=1).max(initial=0))):
+            if size:
+                label = order[:, size - 1]
+                prefixes[np.arange(len(label)), label] = 1
+                named += names[label]
+            _, first, place = np.unique(named, return_index=True, return_inverse=True)
+            costs = np.ascontiguousarray(cost.pairwise(labels, prefixes[first]).T)
+            found[rows] |= np.einsum("ij,ij->i", share, costs[place]) < wanted
         for number, start in enumerate([] if quickly else starts):
             own = np.flatnonzero(which == number)
             expected = share[own] @ cost.pairwise(labels, labels[start] ^ np.eye(K, dtype=np.uint8))

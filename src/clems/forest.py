@@ -183,9 +183,12 @@ def trees_of(forest: Any, n: int, weight: NDArray[np.float64] | None) -> Trees:
 def leaves_of(trees: list[Any], X: Any, n_jobs: int | None = None) -> Nodes:
     """Leaf of each row in each tree, shape (T, n)."""
     features = sparse.csr_array(X, dtype=np.float32) if sparse.issparse(X) else np.ascontiguousarray(X, np.float32)
-    return np.stack(
-        Parallel(n_jobs=n_jobs, prefer="threads")(delayed(tree.apply)(features, check_input=False) for tree in trees)
-    )
+
+    def leaves(some: list[Any]) -> Nodes:
+        return np.stack([tree.tree_.apply(features) for tree in some])  # without checks, which take as long
+
+    tens = [trees[first : first + 10] for first in range(0, len(trees), 10)]
+    return np.concatenate(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(leaves)(some) for some in tens))
 
 
 def ancestors(trees: list[Any], depth: int | None) -> Nodes:
