@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -65,14 +65,19 @@ class Posterior:
         return Posterior(self.labels, self.share[rows], self.marginals[rows], likelihood[rows].data)
 
 
+def dense_if_full(share: Any) -> Any:
+    """Shares as they multiply fastest; sums may then depend, up to rounding, on the company of a row."""
+    return share.toarray() if share.nnz > FULL * share.shape[0] * share.shape[1] else share
+
+
 def marginals_of(share: Any, labels: Vectors) -> Floats:
     """How probable each label is for each row, where distributions are shares of common vectors, shape (n, K)."""
-    few = labels.mean() < SPARSE
+    few = sparse.issparse(share) and labels.mean() < SPARSE
     sums = (share @ sparse.csr_array(labels, dtype=np.float64)).toarray() if few else share @ labels.astype(np.float64)
     return np.asarray(np.minimum(sums, 1))  # up to rounding they are at most 1
 
 
-DENSE = 0.3  # share of numbers that are not zero above which shares are multiplied as a dense matrix
+FULL = 0.1  # share of numbers that are not zero above which a dense matrix multiplies faster
 SPARSE = 0.1  # share of ones below which label vectors are multiplied as a sparse matrix
 
 
@@ -138,18 +143,13 @@ def best_of_each_size(cost: Cost, posterior: Posterior, *, quickly: bool = False
     labels = posterior.labels.astype(np.float64)
     decided = np.empty((n, K), np.uint8)
     for rows in row_blocks(n, (2 if quickly else K) * (K + 1 + len(sizes)), 1 << 22):
-        share = posterior.share[rows].tocoo()
-        count = share.shape[0]
-        # One row for each row and size of truth, so that one product sums up the truths of every size.
-        by_size = sparse.csr_array(
-            (share.data, (share.row * len(sizes) + place[share.col], share.col)), (count * len(sizes), len(labels))
-        )
-        true = (by_size @ labels).reshape(count, len(sizes), K)
-        expected = by_size.sum(axis=1).reshape(count, len(sizes)) @ intercept
+        true, mass = _by_size(posterior.share[rows], labels, place, len(sizes), quickly)
+        count = len(mass)
+        expected = mass @ intercept
         if quickly:
             order = np.argsort(-posterior.marginals[rows], axis=1, kind="stable")
             hits = np.take_along_axis(true, order[:, None, :], axis=2).cumsum(axis=2)
-            expected[:, 1:] += (slope[:, 1:] * hits).sum(axis=1)
+            expected[:, 1:] += np.einsum("sm,nsm->nm", slope[:, 1:], hits)
             best = expected.argmin(axis=1)
         else:
             added = slope.T @ true  # what a label adds to the cost of a prediction of size m, shape (count, K + 1, K)
@@ -161,9 +161,26 @@ def best_of_each_size(cost: Cost, posterior: Posterior, *, quickly: bool = False
     return decided
 
 
+def _by_size(share: Any, labels: Floats, place: NDArray[np.intp], count: int, quickly: bool) -> tuple[Floats, Floats]:
+    """Sum up the truths of each size: how probable labels are with it, shape (n, count, K), and it is, (n, count)."""
+    n, K = share.shape[0], labels.shape[1]
+    dense = dense_if_full(share) if quickly else share
+    if not sparse.issparse(dense):
+        of_size = [np.flatnonzero(place == which) for which in range(count)]
+        true = np.stack([dense[:, own] @ labels[own] for own in of_size], axis=1)
+        return true, np.stack([dense[:, own].sum(axis=1) for own in of_size], axis=1)
+    entries = share.tocoo()
+    # One row for each row and size of truth, so that one product sums up the truths of every size.
+    apart = sparse.csr_array(
+        (entries.data, (entries.row * count + place[entries.col], entries.col)), (n * count, len(labels))
+    )
+    return (apart @ labels).reshape(n, count, K), apart.sum(axis=1).reshape(n, count)
+
+
 FEW = 8  # sizes of truths that a quick decision tells apart
 
 
+@lru_cache(8)
 def affine_coefficients(cost: Cost, K: int) -> tuple[Floats, Floats]:
     """Coefficients α and β of ``α(s, m) + β(s, m) · tp`` for s true and m predicted labels, shape (K + 1, K + 1)."""
     stairs = np.tri(K + 1, K, -1, dtype=np.uint8)  # row s holds the first s labels
@@ -204,8 +221,7 @@ def best_candidate(cost: Cost, posterior: Posterior) -> tuple[NDArray[np.intp], 
     Of those that are equal up to rounding it is the first.
     """
     n, L = posterior.share.shape
-    dense = posterior.share.nnz > DENSE * n * L
-    share = posterior.share.toarray() if dense else posterior.share
+    share = dense_if_full(posterior.share)
     best, least = np.zeros(n, np.intp), np.full(n, np.inf)
     for block in row_blocks(L, max(n, L), 1 << 22):
         expected = np.asarray(share @ cost.pairwise(posterior.labels, posterior.labels[block]))

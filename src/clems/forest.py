@@ -212,11 +212,12 @@ def ancestors(trees: list[Any], depth: int | None) -> Nodes:
     if depth is None:
         return found
     # All trees go down together, level by level; −1 stays below 0 as the child of a leaf.
+    shift = np.repeat(starts[:-1], np.diff(starts))
     left, right = (
-        np.concatenate([np.where(own < 0, -1, own + start) for own, start in zip(children, starts[:-1], strict=True)])
+        np.where(children < 0, -1, children + shift)
         for children in (
-            [tree.tree_.children_left for tree in trees],
-            [tree.tree_.children_right for tree in trees],
+            np.concatenate([tree.tree_.children_left for tree in trees]),
+            np.concatenate([tree.tree_.children_right for tree in trees]),
         )
     )
     level, below = starts[:-1], 0

@@ -13,7 +13,7 @@ from sklearn.metrics import euclidean_distances
 from sklearn.neighbors import KNeighborsRegressor
 
 from clems.counts import Floats
-from clems.decoding import marginals_of
+from clems.decoding import dense_if_full, marginals_of
 from clems.forest import LeafShares, Leaves, Trees, has_trees, sort_leaves, trees_of
 
 Rows = NDArray[np.intp]
@@ -278,7 +278,7 @@ def sharpened(share: Any, sharpness: float) -> Any:
 
 def surprise(share: Any, labels: NDArray[np.uint8], Y: NDArray[np.uint8]) -> Floats:
     """How surprising the labels of each row are, each label by itself: minus the logarithm of its probability."""
-    p = np.clip(marginals_of(share, labels), LEAST, 1 - LEAST)
+    p = np.clip(marginals_of(dense_if_full(share), labels), LEAST, 1 - LEAST)
     return np.asarray(-np.log(np.where(Y == 1, p, 1 - p)).sum(axis=1))
 
 
@@ -314,9 +314,18 @@ def choose_shape(
     """
     seen = {option: source.held_out(option) for option in source.options}
     chosen = _least(seen, surprises, weight, sharpness, (1, USUAL, 5))
-    cheap = chosen if costs is None else _least(seen, costs, weight, sharpness, (USUAL,))
-    if costs is not None and cheap != chosen:
-        values = [costs(seen[option], power) for option, power in (chosen, cheap)]
+    if costs is None:
+        return *chosen, seen[chosen[0]]
+    known: dict[Any, Floats] = {}
+
+    def once(own: Seen, power: float) -> Floats:
+        key = id(own), power
+        known[key] = known[key] if key in known else costs(own, power)
+        return known[key]
+
+    cheap = _least(seen, once, weight, sharpness, (USUAL,))
+    if cheap != chosen:
+        values = [once(seen[option], power) for option, power in (chosen, cheap)]
         gain, error = mean_and_error(values[0] - values[1], weight)
         chosen = cheap if gain > error else chosen
     return *chosen, seen[chosen[0]]
