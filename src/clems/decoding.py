@@ -148,8 +148,9 @@ def best_of_each_size(cost: Cost, posterior: Posterior, *, quickly: bool = False
         expected = mass @ intercept
         if quickly:
             order = np.argsort(-posterior.marginals[rows], axis=1, kind="stable")
-            hits = np.take_along_axis(true, order[:, None, :], axis=2).cumsum(axis=2)
-            expected[:, 1:] += np.einsum("sm,nsm->nm", slope[:, 1:], hits)
+            hits = true[np.arange(count)[:, None], :, order]
+            np.cumsum(hits, axis=1, out=hits)
+            expected[:, 1:] += np.einsum("sm,nms->nm", slope[:, 1:], hits)
             best = expected.argmin(axis=1)
         else:
             added = slope.T @ true  # what a label adds to the cost of a prediction of size m, shape (count, K + 1, K)
@@ -166,9 +167,11 @@ def _by_size(share: Any, labels: Floats, place: NDArray[np.intp], count: int, qu
     n, K = share.shape[0], labels.shape[1]
     dense = dense_if_full(share) if quickly else share
     if not sparse.issparse(dense):
-        of_size = [np.flatnonzero(place == which) for which in range(count)]
-        true = np.stack([dense[:, own] @ labels[own] for own in of_size], axis=1)
-        return true, np.stack([dense[:, own].sum(axis=1) for own in of_size], axis=1)
+        true = np.empty((n, count, K))
+        for which in range(count):
+            own = place == which
+            true[:, which] = dense[:, own] @ labels[own]
+        return true, dense @ np.eye(count)[place]
     entries = share.tocoo()
     # One row for each row and size of truth, so that one product sums up the truths of every size.
     apart = sparse.csr_array(

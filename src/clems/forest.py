@@ -143,7 +143,8 @@ def grow_trees(
         if target.shape[1] > WIDE:
             target = target @ own.standard_normal((target.shape[1], WIDE))
         tree = ExtraTreeRegressor(**settings, random_state=own.randint(2**31 - 1))
-        tree.fit(features, target[groups], sample_weight=bag, check_input=False)
+        weighted = sampled or weight is not None  # weights are checked, which takes a tenth of the time of a small tree
+        tree.fit(features, target[groups], sample_weight=bag if weighted else None, check_input=False)
         return tree, bag
 
     seeds = random_state.randint(2**31 - 1, size=n_trees).tolist()
