@@ -36,12 +36,17 @@ class Seen:
     ----------
     share : CSR array of shape (n, L)
         How probable each candidate is, as the source has it.
-    points : ndarray of shape (n, M)
-        Predicted points in the embedded space.
+    place : ndarray of shape (n, M) or callable
+        Predicted points in the embedded space, or a function that computes them, since few decisions need them.
     """
 
     share: Any
-    points: Floats
+    place: Any
+
+    @property
+    def points(self) -> Floats:
+        """Predicted points in the embedded space, shape (n, M)."""
+        return np.asarray(self.place() if callable(self.place) else self.place)
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ class ByLeaves:
 
     def of_share(self, share: Any) -> Seen:
         """See rows whose shares are known."""
-        return Seen(share, share @ self.points)
+        return Seen(share, lambda: share @ self.points)
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,7 @@ class ByNeighbours:
         n, k = neighbour.shape
         place = np.repeat(np.arange(n), k), self.groups[neighbour].ravel()
         share = sparse.coo_array((weight.ravel(), place), (n, len(self.points))).tocsr()
-        return Seen(share, share @ self.points)
+        return Seen(share, lambda: share @ self.points)
 
 
 @dataclass(frozen=True)
