@@ -186,7 +186,7 @@ def leaves_of(trees: list[Any], X: Any, n_jobs: int | None = None) -> Nodes:
     features = sparse.csr_array(X, dtype=np.float32) if sparse.issparse(X) else np.ascontiguousarray(X, np.float32)
 
     def leaves(some: list[Any]) -> Nodes:
-        return np.stack([tree.tree_.apply(features) for tree in some])  # without checks, which take as long
+        return np.stack([tree.tree_.apply(features) for tree in some])  # without checks, a fifth of the time
 
     tens = [trees[first : first + 10] for first in range(0, len(trees), 10)]
     return np.concatenate(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(leaves)(some) for some in tens))
