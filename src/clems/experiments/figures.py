@@ -42,6 +42,7 @@ STYLE = {
     "svg.fonttype": "none",  # text stays text, which can be searched and read aloud
     "svg.hashsalt": "clems",  # the same figure is the same file
 }
+LEAST_WIDTH = 3.2  # inches, for a legend above a single panel
 COLUMNS = 4  # panels side by side at most
 
 
@@ -304,7 +305,7 @@ def _panels(number: int, columns: int, size: tuple[float, float] = (2.1, 1.75)) 
     from matplotlib.figure import Figure
 
     lines = max(math.ceil(number / columns), 1)
-    figure = Figure(figsize=(columns * size[0], lines * size[1]), layout="constrained")
+    figure = Figure(figsize=(max(columns * size[0], LEAST_WIDTH), lines * size[1]), layout="constrained")
     axes = figure.subplots(lines, columns, squeeze=False).ravel().tolist()
     for ax in axes[number:]:
         ax.remove()
@@ -312,12 +313,13 @@ def _panels(number: int, columns: int, size: tuple[float, float] = (2.1, 1.75)) 
 
 
 def _legend(figure: Any, handles: Sequence[Any], labels: Sequence[str]) -> None:
-    """Put one legend above all panels, in as many columns as there is room for."""
+    """Put one legend above all panels, in as many columns as there is room for, and make room for its lines."""
     if not labels:
         return
     room = int(figure.get_figwidth() / (0.45 + 0.075 * max(map(len, labels))))
     lines = math.ceil(len(labels) / max(room, 1))
     figure.legend(handles, labels, loc="outside upper center", ncols=math.ceil(len(labels) / lines))
+    figure.set_figheight(figure.get_figheight() + 0.18 * lines)
 
 
 def _style() -> AbstractContextManager[Any]:

@@ -118,9 +118,9 @@ def parts_of(trial: Trial, data: Data) -> Parts:
     """Divide the rows of a dataset."""
     kind, train, validation, test = trial.split
     n = data.whole.X.shape[0]
-    known = n if data.n_train is None else data.n_train
+    known = data.n_train if kind == "published" and data.n_train is not None else n
     order = np.random.RandomState(trial.seed_for("split")).permutation(known)
-    if kind == "published":
+    if known < n:
         cut = known - int(validation * known)
         return Parts(order[:cut], order[cut:], np.arange(known, n), order)
     first, second = int(train * n), int((train + validation) * n + 1e-9)
