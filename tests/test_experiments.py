@@ -206,7 +206,9 @@ def test_a_trial_that_fails_is_told_kept_and_tried_again_on_request(tiny, capsys
     assert command("run", "tiny.toml", "--backend", "serial") == 1
     assert "2 trials done, 2 failed" in capsys.readouterr().err
     assert command("report", "tiny.toml") == 0
-    assert "n_samples must be a whole number of at least 1; got 0" in " ".join(capsys.readouterr().out.split())
+    assert "failed on digit-scenes 2 times: ValueError: n_samples must be a whole number of at least 1" in " ".join(
+        capsys.readouterr().out.split()
+    )
     kept = Store(tiny / "results" / "tiny").records()
     assert sum("Traceback" in record.get("traceback", "") for record in kept.values()) == 2
     lines = (tiny / "results" / "tiny" / "records.jsonl").read_text().count("\n")

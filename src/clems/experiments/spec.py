@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import tomllib
 from dataclasses import replace
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -218,9 +219,11 @@ class Spec(_Part):
             mentioned[f"learners.{name}.on"] = [*entry.on]
         for key, names in mentioned.items():
             if unknown := [name for name in names if name not in known]:
-                allowed = ", ".join(sorted(known))
+                close = get_close_matches(unknown[0], known, n=1)
+                meant = f"did you mean {close[0]!r}? " if close else ""
                 raise ValueError(
-                    f"{key}: there is no dataset {unknown[0]!r}; allowed are {allowed} and those of [data]"
+                    f"{key}: there is no dataset {unknown[0]!r}; {meant}list_datasets() lists those that are known, and "
+                    "[data] adds your own"
                 )
         wanted = {f"learners.{name}.cost": entry.cost for name, entry in self.learners.items() if entry.cost}
         for key, name in [*(("criteria", name) for name in self.criteria), *wanted.items()]:
