@@ -222,8 +222,8 @@ class Spec(_Part):
                 close = get_close_matches(unknown[0], known, n=1)
                 meant = f"did you mean {close[0]!r}? " if close else ""
                 raise ValueError(
-                    f"{key}: there is no dataset {unknown[0]!r}; {meant}list_datasets() lists those that are known, and "
-                    "[data] adds your own"
+                    f"{key}: there is no dataset {unknown[0]!r}; {meant}list_datasets() lists those that are known, "
+                    "and [data] adds your own"
                 )
         wanted = {f"learners.{name}.cost": entry.cost for name, entry in self.learners.items() if entry.cost}
         for key, name in [*(("criteria", name) for name in self.criteria), *wanted.items()]:
