@@ -1,4 +1,4 @@
-.PHONY: demo test format bench bench-data bench-chains bench-embeddings bench-joint table2 table3 decisions figures forests fuzz test-oldest clean
+.PHONY: demo test format bench bench-data bench-chains bench-embeddings bench-joint bench-runner paper table2 table3 decisions figures forests fuzz test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -38,6 +38,20 @@ bench-joint: $(VENV)/.bench  ## The part of it about CLEMS, BR and scikit-learn'
 
 bench-embeddings: $(VENV)/.bench  ## The part of it about label embeddings, on generated data; about ten minutes.
 	$(BIN)/python -m benchmarks.embeddings --output benchmarks/results/embeddings.md
+
+bench-runner: $(VENV)/.dask  ## What running trials costs by itself; about two minutes.
+	$(BIN)/python -m benchmarks.runner --output benchmarks/results/runner.md
+
+EXPERIMENTS := table2 table3 lsdr lsde candidates peeping times
+paper: $(addprefix paper-,$(EXPERIMENTS))  ## The paper's tables and figures; needs CLEMS_DATA; many hours, goes on where it was.
+
+paper-%: run-% report-% ;
+
+run-%: $(VENV)/.report
+	$(BIN)/clems experiment run experiments/paper/$*.toml --store results/$*
+
+report-%: $(VENV)/.report
+	$(BIN)/clems experiment report experiments/paper/$*.toml --store results/$* --output results/$*/$*.md
 
 fuzz: $(VENV)/.test  ## Half a million mutated files for the readers; about six minutes.
 	$(BIN)/python -m benchmarks.fuzz --files 500000 --output benchmarks/results/fuzz.md
