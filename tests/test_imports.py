@@ -32,6 +32,8 @@ LAYERS = [
     ["clems.experiments.spec", "clems.experiments.execution"],
     ["clems.experiments.plan", "clems.experiments.running"],
     ["clems.experiments.selection"],
+    ["clems.experiments.significance"],
+    ["clems.experiments.times"],
     ["clems.experiments.tables", "clems.experiments.figures"],
     ["clems.experiments.report"],
     ["clems.experiments.compare"],

@@ -11,18 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from clems import CRITERIA
-from clems.experiments.selection import (
-    Ranking,
-    against_best,
-    corrected_t_test,
-    holm,
-    interval,
-    missing,
-    over_datasets,
-    results,
-    summary,
-    time_ratios,
-)
+from clems.experiments.selection import missing, results, summary
+from clems.experiments.significance import Ranking, against_best, corrected_t_test, holm, interval, over_datasets
+from clems.experiments.times import time_ratios
 
 
 def planned(learner, dataset="d", repetition=0, costs=(), parameters="{}", x=None, fixed_cost=None):

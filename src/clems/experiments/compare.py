@@ -19,7 +19,8 @@ from clems.datasets import Dataset
 from clems.experiments.plan import Plan, make_plan
 from clems.experiments.report import show_report, write_report
 from clems.experiments.running import run
-from clems.experiments.selection import against_best, results, summary
+from clems.experiments.selection import results, summary
+from clems.experiments.significance import against_best
 from clems.experiments.spec import DEPTHS, SpecError, check_spec
 from clems.experiments.store import Store
 from clems.experiments.trial import run_trial

@@ -13,7 +13,9 @@ import numpy as np
 import pandas as pd
 
 from clems.datasets.writing import replacing
-from clems.experiments.selection import Ranking, Records, interval, over_datasets, results, summary, time_ratios
+from clems.experiments.selection import Records, results, summary
+from clems.experiments.significance import Ranking, interval, over_datasets
+from clems.experiments.times import time_ratios
 from clems.experiments.trial import criterion_named
 
 # Colours of Okabe and Ito, which all eyes tell apart; the palest ones last.

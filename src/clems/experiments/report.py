@@ -7,7 +7,8 @@ from typing import Any
 
 from clems.datasets.writing import replacing
 from clems.experiments.figures import critical_differences, curves, save, times
-from clems.experiments.selection import ALPHA, Ranking, Records, over_datasets, results
+from clems.experiments.selection import Records, results
+from clems.experiments.significance import ALPHA, Ranking, over_datasets
 from clems.experiments.tables import Table, make_table, to_csv, to_latex, to_markdown, to_rich
 from clems.experiments.trial import criterion_named
 

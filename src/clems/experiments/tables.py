@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clems.experiments.selection import ALPHA, Records, against_best, missing, results, summary, time_ratios
+from clems.experiments.selection import Records, missing, results, summary
+from clems.experiments.significance import ALPHA, against_best
+from clems.experiments.times import time_ratios
 from clems.experiments.trial import criterion_named
 
 NAN = float("nan")
