@@ -13,8 +13,10 @@ import numpy as np
 import pandas as pd
 
 from clems.datasets.writing import replacing
+from clems.experiments.plan import Plan
 from clems.experiments.selection import Records, results, summary
 from clems.experiments.significance import Ranking, interval, over_datasets
+from clems.experiments.spec import Spec
 from clems.experiments.times import time_ratios
 from clems.experiments.trial import criterion_named
 
@@ -64,7 +66,7 @@ class Look:
         return "--" if self.line == "-" else self.line
 
 
-def looks(spec: Any) -> dict[str, Look]:
+def looks(spec: Spec) -> dict[str, Look]:
     """Give each learner a colour, a marker and a line of its own."""
     return {
         name: Look(
@@ -78,7 +80,7 @@ def looks(spec: Any) -> dict[str, Look]:
     }
 
 
-def curves(plan: Any, records: Records, criteria: Sequence[str] | None = None) -> Any:
+def curves(plan: Plan, records: Records, criteria: Sequence[str] | None = None) -> Any:
     """Draw values over the position x, in a panel for each dataset and criterion.
 
     Each point stands at its own x. Bands are 95 % confidence intervals of the mean by the t distribution. A learner
@@ -154,7 +156,7 @@ def _ticks() -> Any:
     return MaxNLocator(5, steps=[1, 2, 5, 10])
 
 
-def times(plan: Any, records: Records) -> Any:
+def times(plan: Plan, records: Records) -> Any:
     """Draw running times of training, prediction and both as multiples of those of the baseline, on a log axis.
 
     Whiskers are 95 % confidence intervals. Without a baseline bars are seconds.
@@ -223,7 +225,7 @@ def _multiple(value: float, _: Any = None) -> str:
     return f"{value:g}"
 
 
-def critical_differences(plan: Any, records: Records) -> dict[str, Any]:
+def critical_differences(plan: Plan, records: Records) -> dict[str, Any]:
     """Draw average ranks over datasets for each criterion; bars join learners whose ranks do not differ significantly.
 
     Parameters
@@ -242,7 +244,7 @@ def critical_differences(plan: Any, records: Records) -> dict[str, Any]:
     return {name: _ranks(plan.spec, own) for name, own in rankings.items() if isinstance(own, Ranking)}
 
 
-def _ranks(spec: Any, ranking: Ranking) -> Any:
+def _ranks(spec: Spec, ranking: Ranking) -> Any:
     with _style():
         try:
             from scikit_posthocs import critical_difference_diagram  # type: ignore[import-untyped]

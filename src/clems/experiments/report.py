@@ -7,6 +7,7 @@ from typing import Any
 
 from clems.datasets.writing import replacing
 from clems.experiments.figures import critical_differences, curves, save, times
+from clems.experiments.plan import Plan
 from clems.experiments.selection import Records, results
 from clems.experiments.significance import ALPHA, Ranking, over_datasets
 from clems.experiments.tables import Table, make_table, to_csv, to_latex, to_markdown, to_rich
@@ -15,7 +16,7 @@ from clems.experiments.trial import criterion_named
 SUFFIXES = (".md", ".csv", ".tex")
 
 
-def write_report(plan: Any, records: Records, output: Path, command: str = "") -> list[Path]:
+def write_report(plan: Plan, records: Records, output: Path, command: str = "") -> list[Path]:
     """Write a report with what records there are.
 
     Files are written whole or not at all, and depend on plan and records only.
@@ -54,7 +55,7 @@ def write_report(plan: Any, records: Records, output: Path, command: str = "") -
     return [*(path.with_suffix(end) for path in figures.values() for end in (".png", ".svg")), output]
 
 
-def show_report(plan: Any, records: Records, console: Any) -> None:
+def show_report(plan: Plan, records: Records, console: Any) -> None:
     """Show a report in a terminal.
 
     Parameters
@@ -84,7 +85,7 @@ def show_report(plan: Any, records: Records, console: Any) -> None:
         say(note, "dim")
 
 
-def statistics(plan: Any, records: Records) -> list[str]:
+def statistics(plan: Plan, records: Records) -> list[str]:
     """Compare learners over datasets, in a sentence or two for each criterion of a table."""
     if plan.spec.kind != "table" or len(plan.spec.datasets) < 2:
         return []
@@ -124,7 +125,7 @@ def _heading(criterion: str) -> str:
     return f"{own.title} {own.arrow}"
 
 
-def _figures(plan: Any, records: Records) -> tuple[list[tuple[str, str, Any]], str]:
+def _figures(plan: Plan, records: Records) -> tuple[list[tuple[str, str, Any]], str]:
     """Name, title and figure of each, and a remark if some could not be drawn."""
     if plan.spec.kind == "curves":
         return [(name, _heading(name), curves(plan, records, [name])) for name in plan.spec.criteria], ""
@@ -137,7 +138,7 @@ def _figures(plan: Any, records: Records) -> tuple[list[tuple[str, str, Any]], s
     return [(f"ranks-{name}", f"Average ranks, {_heading(name)}", figure) for name, figure in drawn.items()], ""
 
 
-def _markdown(plan: Any, records: Records, table: Table, figures: dict[str, Path], remark: str, command: str) -> str:
+def _markdown(plan: Plan, records: Records, table: Table, figures: dict[str, Path], remark: str, command: str) -> str:
     pictures = [f"![{title}]({path.name.replace(' ', '%20')})" for title, path in figures.items()]
     parts = [f"# {table.title}"]
     if command:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clems.experiments.plan import Plan, Planned
 from clems.experiments.trial import criterion_named
 
 Records = Mapping[str, Mapping[str, Any]]
@@ -33,7 +34,7 @@ COLUMNS = [
 ]
 
 
-def results(plan: Any, records: Records) -> pd.DataFrame:
+def results(plan: Plan, records: Records) -> pd.DataFrame:
     """Choose, for each cell and repetition, by validation, and return what came out on test rows.
 
     Of all planned trials of a place, and of their decisions for the cost that counts there, the one whose validation
@@ -74,12 +75,12 @@ def results(plan: Any, records: Records) -> pd.DataFrame:
     return frame.sort_values([*CELL, "repetition"], key=place_of, ignore_index=True, kind="stable")
 
 
-def _target(planned: Any, criterion: str) -> str:
+def _target(planned: Planned, criterion: str) -> str:
     """Cost for which is decided."""
     return str(planned.fixed_cost or criterion)
 
 
-def _serves(planned: Any, criterion: str, without_rule: set[tuple[str, str]]) -> bool:
+def _serves(planned: Planned, criterion: str, without_rule: set[tuple[str, str]]) -> bool:
     target = _target(planned, criterion)
     return (planned.learner, target) not in without_rule and (not planned.trial.costs or target in planned.trial.costs)
 
@@ -157,7 +158,7 @@ class Missing:
         return said
 
 
-def missing(plan: Any, records: Records) -> Missing:
+def missing(plan: Plan, records: Records) -> Missing:
     """Find trials that are planned and not done, and why those that failed did."""
     places: Counter[tuple[str, str]] = Counter()
     failed: Counter[tuple[str, str, str]] = Counter()
