@@ -77,7 +77,8 @@ forests: $(VENV)/.report  ## Candidates for the default forest compared; needs C
 test-oldest:  ## The suite on the oldest versions that pyproject.toml admits.
 	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' \
-	  numpy==2.0.* scipy==1.13.* scikit-learn==1.6.* pandas==2.2.* defusedxml==0.7.1 pyarrow==16.* rich==13.0.* \
+	  numpy==2.0.* scipy==1.13.* scikit-learn==1.6.* pandas==2.2.* defusedxml==0.7.1 pyarrow==16.* rich==13.8.* \
+	  pydantic==2.7.* typer==0.26.* skops==0.16.* distributed==2024.6.* matplotlib==3.9.* scikit-posthocs==0.17.* pyparsing==3.1.* \
 	  pytest==8.0.* hypothesis==6.100.*
 	.venv-oldest/bin/python -m pytest
 
