@@ -25,7 +25,7 @@ LAYERS = [
     ["clems.chain"],
     ["clems.learners.*"],
     ["clems.learners"],
-    ["clems.persistence"],
+    ["clems.persistence", "clems.evaluation"],
     ["clems"],
     ["clems.datasets", "clems.datasets.*"],
     ["clems.experiments.trial", "clems.experiments.store"],
