@@ -28,6 +28,7 @@ LAYERS = [
     ["clems.persistence", "clems.evaluation"],
     ["clems"],
     ["clems.datasets", "clems.datasets.*"],
+    ["clems.cost_files"],
     ["clems.experiments.trial", "clems.experiments.store"],
     ["clems.experiments.spec", "clems.experiments.execution"],
     ["clems.experiments.plan", "clems.experiments.running"],

@@ -93,12 +93,12 @@ def read_table(
             raise ValueError(f"{what} must be one character; got {mark!r}.")
     with Source(path, limits, encoding) as source:
         as_written = [column for column in (tags, row_id) if column is not None]
-        frame, rows = _read_frame(source, delimiter, as_written, decimal, drop)
+        frame, rows = read_frame(source, delimiter, as_written, decimal, drop)
     if pairs is None or isinstance(pairs, pd.DataFrame):
         of_pairs = None if pairs is None else (pairs, Rows("pairs", limits))
     else:
         with Source(pairs, limits, encoding) as second:
-            of_pairs = _read_frame(second, None, None)
+            of_pairs = read_frame(second, None, None)
     return dataset_of(
         frame,
         rows,
@@ -114,7 +114,7 @@ def read_table(
     )
 
 
-def _read_frame(
+def read_frame(
     source: Source,
     delimiter: str | None,
     as_written: list[str] | None,
