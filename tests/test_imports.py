@@ -36,7 +36,10 @@ LAYERS = [
     ["clems.experiments.tables", "clems.experiments.figures"],
     ["clems.experiments.report"],
     ["clems.experiments"],
-    ["clems.cli.experiment"],
+    ["clems.cli.console", "clems.cli.models", "clems.cli.experiment"],
+    ["clems.cli.fit"],
+    ["clems.cli.predict", "clems.cli.evaluate", "clems.cli.inspect"],
+    ["clems.cli.datasets"],
     ["clems.cli"],
     ["clems.__main__"],
 ]
@@ -47,7 +50,8 @@ DATASETS = [  # beside the layers, of which they use the first
     ["clems.datasets.attributes", "clems.datasets.frame"],
     ["clems.datasets.arff", "clems.datasets.libsvm", "clems.datasets.table"],
     ["clems.datasets.writing", "clems.datasets.reading"],
-    ["clems.datasets.catalogue"],
+    ["clems.datasets.catalogue", "clems.datasets.pieces"],
+    ["clems.datasets.new_rows"],
     ["clems.datasets"],
 ]
 
