@@ -16,6 +16,7 @@ EXITS = (
     "Exit codes: 0 all is well, 1 something went wrong and one sentence says what, 2 the command was not used rightly, "
     "130 interrupted."
 )
+WIDE = 200  # characters of a line that nobody looks at
 FLAGS = "labels|tags|separator|pairs|row_id|drop|nominal|delimiter|decimal|encoding"
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress, only results and errors.")]
@@ -59,6 +60,32 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def print_table(title: str, frame: Any) -> None:
+    """Print a DataFrame; on a terminal in its width, else in the width that it needs."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for column in frame.columns:
+        is_number = frame[column].dtype.kind in "iuf"
+        table.add_column(str(column), justify="right" if is_number else "left", no_wrap=is_number, overflow="fold")
+    for row in frame.itertuples(index=False):
+        table.add_row(*(escape(_shown(cell)) for cell in row))
+    Console(width=None if sys.stdout.isatty() else WIDE).print(table)
+
+
+def _shown(cell: Any) -> str:
+    from pandas import isna
+
+    if isna(cell):
+        return "–"
+    if isinstance(cell, float):
+        return f"{cell:.3f}"
+    return f"{cell:,}" if isinstance(cell, int) else str(cell)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from clems.cli.console import EXITS, Json, Quiet, note, print_json, progress
+from clems.cli.console import EXITS, Json, Quiet, note, print_json, print_table, progress
 from clems.cli.inspect import show_dataset
 
 app = typer.Typer(help="The usual datasets by name: list, fetch, describe.", no_args_is_help=True, epilog=EXITS)
@@ -48,15 +48,7 @@ def list_names(data_home: Home = None, json: Json = False) -> None:
         records = table.reset_index().astype(object)
         print_json(records.where(records.notna(), None).to_dict("records"))
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    shown = Table()
-    for name in ("name", *table.columns):
-        shown.add_column(name, justify="right" if name in ("rows", "features", "labels", "cardinality") else "left")
-    for name, row in table.iterrows():
-        shown.add_row(str(name), *map(str, row.astype(object).fillna("")))
-    Console().print(shown)
+    print_table("Datasets", table.reset_index())
 
 
 @app.command(epilog=EXITS)

@@ -20,6 +20,7 @@ from clems.cli.console import (
     names_in,
     note,
     print_json,
+    print_table,
     progress,
 )
 from clems.cli.models import ask, load_model, wanted_by
@@ -81,37 +82,15 @@ def evaluate(
 def show(found: Evaluation) -> None:
     """Print an evaluation as tables."""
     import pandas as pd
-    from rich.console import Console
 
     from clems.criteria import CRITERIA
 
-    console = Console()
     heads = {name: f"{one.title} {one.arrow}" for name, one in CRITERIA.items()}
     criteria = [(heads.get(name, f"{name} ↓"), value) for name, value in found.criteria.items()]
-    _print(console, "Criteria", pd.DataFrame(criteria, columns=["criterion", "value"]))
-    _print(console, "Labels", found.labels.reset_index())
+    print_table("Criteria", pd.DataFrame(criteria, columns=["criterion", "value"]))
+    print_table("Labels", found.labels.reset_index())
     if found.reliability is not None:
-        _print(console, "Expected and realised cost", found.reliability)
-
-
-def _print(console: Any, title: str, frame: Any) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for column in frame.columns:
-        is_number = frame[column].dtype.kind in "iuf"
-        table.add_column(str(column), justify="right" if is_number else "left", no_wrap=is_number, overflow="fold")
-    for row in frame.itertuples(index=False):
-        table.add_row(*(escape(_shown(cell)) for cell in row))
-    console.print(table)
-
-
-def _shown(cell: Any) -> str:
-    if isinstance(cell, float):
-        return "–" if cell != cell else f"{cell:.3f}"
-    return f"{cell:,}" if isinstance(cell, int) else str(cell)
+        print_table("Expected and realised cost", found.reliability)
 
 
 def _read(file: str, wanted: Any, **options: Any) -> tuple[Any, Any]:

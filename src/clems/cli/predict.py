@@ -83,11 +83,10 @@ def predict(
     if jobs is not None:
         fitted.n_jobs = jobs
     decide = _decision(fitted, cost)
-    for wish, method in ((proba, "predict_proba"), (expected_cost, "expected_cost")):
-        if wish and not hasattr(fitted, method):
-            raise ValueError(
-                f"{type(fitted).__name__} has no {method}, so --{method.replace('predict_', '')} cannot be."
-            )
+    if proba and not hasattr(fitted, "predict_proba"):
+        raise ValueError(f"{type(fitted).__name__} has no probabilities; leave out --proba.")
+    if expected_cost and not hasattr(fitted, "expected_cost"):
+        raise ValueError(f"{type(fitted).__name__} does not tell expected costs; leave out --expected-cost.")
     wanted = wanted_by(fitted, keep=names_in(row_id), drop=names_in(drop))
     columns = output_columns(wanted.keep, wanted.labels, proba, expected_cost)
     rows = NewRows(_input(file), wanted, delimiter=delimiter, decimal=decimal, encoding=encoding)
