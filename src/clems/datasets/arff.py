@@ -141,7 +141,7 @@ class _Columns:
         is_feature = ~(self.is_label | self.is_dropped)
         self.features = np.flatnonzero(is_feature)
         has_words = self._of_kinds([bool(kind.words) for kind in self.kinds])
-        self._check(has_words)
+        self._check(has_words, bool(labels))
         self.is_switch = self._of_kinds([kind.is_switch for kind in self.kinds]) & is_feature | self.is_label
         self.switches = np.flatnonzero(self.is_switch)
         self.words = np.flatnonzero(has_words & is_feature).tolist()
@@ -155,8 +155,8 @@ class _Columns:
         """Spread facts about kinds over the attributes; thousands of attributes are of a few kinds."""
         return np.array(facts)[self.kind_of]
 
-    def _check(self, has_words: NDArray[np.bool_]) -> None:
-        if not self.labels:
+    def _check(self, has_words: NDArray[np.bool_], wanted: bool) -> None:
+        if wanted and not self.labels:
             raise self.source.fault("no label is left; labels= and drop= must not name the same attributes")
         is_refused = self._of_kinds([bool(kind.refused) for kind in self.kinds]) & ~self.is_dropped
         for place in np.flatnonzero(is_refused):
