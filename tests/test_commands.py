@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import get_args
 
@@ -220,6 +221,25 @@ def test_probabilities_and_expected_costs(here, capfd):
     np.testing.assert_allclose(table["expected_cost"], model.expected_cost(X), atol=1e-12)
     _, out, _ = run(capfd, "predict", "numbers.clems", "test.csv", "--cost", "hamming", "-q")
     np.testing.assert_array_equal(predictions_of(out), model.predict(X, cost="hamming"))
+
+
+def test_from_parquet_to_parquet(here, tmp_path, capfd):
+    pd.read_csv("new.csv").to_parquet(tmp_path / "new.parquet", index=False)
+    arguments = ["predict", "words.clems", tmp_path / "new.parquet", "-o", tmp_path / "out.parquet", "--id", "id"]
+    assert run(capfd, *arguments, "--proba", "--expected-cost")[0] == 0
+    table = pd.read_parquet(tmp_path / "out.parquet")
+    np.testing.assert_array_equal(table[LABELS], expected("words.clems", drop=["id"], nominal="one-hot")[0])
+    assert table["id"].tolist() == tickets(60, 1)["id"].tolist()
+
+
+def test_a_pipe_holds_a_csv(here, tmp_path, capfd):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(pipe.write_bytes, Path("new.csv").read_bytes())
+        _, out, _ = run(capfd, "predict", "numbers.clems", pipe, "-q")
+        writing.result()
+    np.testing.assert_array_equal(predictions_of(out), expected()[0])
 
 
 def test_no_rows_give_no_predictions(here, tmp_path, capfd):

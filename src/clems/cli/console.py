@@ -36,6 +36,18 @@ Trust = Annotated[
 Model = Annotated[str, typer.Argument(help="The model, a file that 'clems fit' has written.", show_default=False)]
 
 
+Rows = Annotated[
+    str,
+    typer.Argument(help="Rows: CSV, TSV, Parquet, ARFF or libsvm; - is standard input, a CSV.", show_default=False),
+]
+STANDARD = "-"
+
+
+def input_of(file: str) -> Any:
+    """Return what to read, which may be standard input."""
+    return sys.stdin.buffer if file == STANDARD else file
+
+
 def names_in(text: str | None) -> list[str]:
     """Names or patterns with commas between; a comma in a name is written ``?``, which stands for any character."""
     return [name.strip() for name in (text or "").split(",") if name.strip()]

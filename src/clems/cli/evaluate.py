@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from clems.cli.console import (
     Decimal,
@@ -14,9 +12,11 @@ from clems.cli.console import (
     Json,
     Model,
     Quiet,
+    Rows,
     Separator,
     Tags,
     Trust,
+    input_of,
     names_in,
     note,
     print_json,
@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
 def evaluate(
     model: Model,
-    file: Annotated[
-        str, typer.Argument(help="Rows with labels: CSV, TSV, Parquet, ARFF or libsvm.", show_default=False)
-    ],
+    file: Rows,
     tags: Tags = None,
     separator: Separator = None,
     trust: Trust = None,
@@ -101,7 +99,7 @@ def _read(file: str, wanted: Any, **options: Any) -> tuple[Any, Any]:
     from clems.datasets.new_rows import NewRows
     from clems.datasets.source import DataError
 
-    pieces = [piece for piece in NewRows(file, wanted, **options) if piece.X.shape[0]]
+    pieces = [piece for piece in NewRows(input_of(file), wanted, **options) if piece.X.shape[0]]
     if not pieces:
         raise DataError(f"{file}: there are no rows.")
 

@@ -12,13 +12,16 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from clems.cli.console import (
+    STANDARD,
     Decimal,
     Delimiter,
     Drop,
     Encoding,
     Model,
     Quiet,
+    Rows,
     Trust,
+    input_of,
     names_in,
     note,
     progress,
@@ -30,14 +33,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PROBABILITY, EXPECTED = "{}_proba", "expected_cost"
-STANDARD = "-"
 
 
 def predict(
     model: Model,
-    file: Annotated[
-        str, typer.Argument(help="Rows: CSV, TSV, Parquet, ARFF or libsvm; - is standard input, a CSV.")
-    ] = STANDARD,
+    file: Rows,
     output: Annotated[
         str, typer.Option("--output", "-o", help="CSV, TSV, Parquet or JSON lines (.jsonl); - is standard output.")
     ] = STANDARD,
@@ -89,7 +89,7 @@ def predict(
         raise ValueError(f"{type(fitted).__name__} does not tell expected costs; leave out --expected-cost.")
     wanted = wanted_by(fitted, keep=names_in(row_id), drop=names_in(drop))
     columns = output_columns(wanted.keep, wanted.labels, proba, expected_cost)
-    rows = NewRows(_input(file), wanted, delimiter=delimiter, decimal=decimal, encoding=encoding)
+    rows = NewRows(input_of(file), wanted, delimiter=delimiter, decimal=decimal, encoding=encoding)
     n = 0
     with (
         progress("Predicting", quiet) as update,
@@ -138,11 +138,14 @@ def _answers(
 
     from clems.counts import as_dense
 
-    if not piece.X.shape[0]:
-        return pd.DataFrame(columns=columns)
-    parts = [as_dense(ask(fitted.predict, fitted, piece.X, **decide)).astype(np.uint8)]
-    parts += [ask(fitted.predict_proba, fitted, piece.X)] if proba else []
-    parts += [ask(fitted.expected_cost, fitted, piece.X, **decide)[:, None]] if expected_cost else []
+    X, K = piece.X, len(fitted.classes_)
+    parts: list[Any]
+    if X.shape[0]:
+        parts = [as_dense(ask(fitted.predict, fitted, X, **decide)).astype(np.uint8)]
+        parts += [ask(fitted.predict_proba, fitted, X)] if proba else []
+        parts += [ask(fitted.expected_cost, fitted, X, **decide)[:, None]] if expected_cost else []
+    else:  # which no model takes
+        parts = [np.empty((0, K), np.uint8), np.empty((0, K * proba)), np.empty((0, int(expected_cost)))]
     names = columns[len(columns) - sum(part.shape[1] for part in parts) :]
 
     frames = [piece.kept.reset_index(drop=True)]
@@ -150,10 +153,6 @@ def _answers(
         frames.append(pd.DataFrame(part, columns=names[: part.shape[1]]))
         names = names[part.shape[1] :]
     return pd.concat(frames, axis="columns")
-
-
-def _input(file: str) -> Any:
-    return sys.stdin.buffer if file == STANDARD else file
 
 
 @contextmanager

@@ -88,7 +88,7 @@ class NewRows:
     Parameters
     ----------
     path : str, path or binary file
-        The file, as in `read_dataset`; a binary file, such as standard input, holds a CSV.
+        The file, as in `read_dataset`; a pipe or a binary file, such as standard input, holds a CSV.
     wanted : Wanted
         What the model asks for.
     delimiter, decimal, encoding
@@ -123,7 +123,8 @@ class NewRows:
         self.done: float | None = None
 
     def __iter__(self) -> Iterator[Piece]:
-        reader: Any = reader_of(self.path) if isinstance(self.path, (str, os.PathLike)) else None
+        is_stream = not isinstance(self.path, (str, os.PathLike)) or _is_pipe(self.path)
+        reader: Any = None if is_stream else reader_of(self.path)  # type: ignore[arg-type]
         if reader not in (read_arff, read_libsvm):
             return self._of_table()
         if self.wanted.keep or self.wanted.tags:
@@ -267,6 +268,10 @@ class NewRows:
         return indicated(tags_of(frame[wanted.tags], wanted.separator, rows), len(frame), wanted.labels, rows)[0]
 
 
+def _is_pipe(path: str | os.PathLike[str]) -> bool:
+    return Path(path).exists() and not Path(path).is_file()
+
+
 class _From(Rows):
     """Rows of a piece, which faults call by their number in the whole file."""
 
@@ -313,7 +318,7 @@ def find_features(features: Sequence[str], names: Sequence[str]) -> tuple[Places
         cuts = [("=".join(parts[:cut]), "=".join(parts[cut:])) for cut in range(1, len(parts))]
         found = next(((at[column], word) for column, word in cuts if column in at), None)
         if found is None:
-            missing[feature] = None
+            missing[parts[0]] = None
         else:
             places.append(found)
     return places, list(missing)
