@@ -1,4 +1,4 @@
-.PHONY: demo test format bench bench-data bench-chains bench-embeddings bench-joint bench-runner paper table2 table3 decisions figures forests fuzz test-oldest clean
+.PHONY: demo test format bench bench-data bench-chains bench-embeddings bench-joint bench-runner bench-commands paper table2 table3 decisions figures forests fuzz test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -23,7 +23,7 @@ format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: bench-data bench-chains bench-embeddings bench-joint  ## Ratios against others, side by side in one run; needs CLEMS_DATA; half an hour.
+bench: bench-data bench-chains bench-embeddings bench-joint bench-commands  ## Ratios against others, side by side in one run; needs CLEMS_DATA; half an hour.
 	$(BIN)/python -m benchmarks.solver --output benchmarks/results/solver.md
 
 bench-data: $(VENV)/.bench  ## The part of it about data: readers and splits; needs CLEMS_DATA; about two minutes.
@@ -52,6 +52,9 @@ run-%: $(VENV)/.report
 
 report-%: $(VENV)/.report
 	$(BIN)/clems experiment report experiments/paper/$*.toml --store results/$* --output results/$*/$*.md
+
+bench-commands: $(VENV)/.bench  ## The part of it about `clems predict` on a CSV of a million rows; needs CLEMS_DATA; about ten minutes.
+	$(BIN)/python -m benchmarks.commands --output benchmarks/results/commands.md
 
 fuzz: $(VENV)/.test  ## Half a million mutated files for the readers; about six minutes.
 	$(BIN)/python -m benchmarks.fuzz --files 500000 --output benchmarks/results/fuzz.md

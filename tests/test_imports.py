@@ -25,9 +25,10 @@ LAYERS = [
     ["clems.chain"],
     ["clems.learners.*"],
     ["clems.learners"],
-    ["clems.persistence"],
+    ["clems.persistence", "clems.evaluation"],
     ["clems"],
     ["clems.datasets", "clems.datasets.*"],
+    ["clems.cost_files"],
     ["clems.experiments.trial", "clems.experiments.store"],
     ["clems.experiments.spec", "clems.experiments.execution"],
     ["clems.experiments.plan", "clems.experiments.running"],
@@ -38,7 +39,10 @@ LAYERS = [
     ["clems.experiments.report"],
     ["clems.experiments.compare"],
     ["clems.experiments"],
-    ["clems.cli.experiment"],
+    ["clems.cli.console", "clems.cli.models", "clems.cli.experiment"],
+    ["clems.cli.fit"],
+    ["clems.cli.predict", "clems.cli.evaluate", "clems.cli.inspect"],
+    ["clems.cli.datasets"],
     ["clems.cli"],
     ["clems.__main__"],
 ]
@@ -49,7 +53,8 @@ DATASETS = [  # beside the layers, of which they use the first
     ["clems.datasets.attributes", "clems.datasets.frame"],
     ["clems.datasets.arff", "clems.datasets.libsvm", "clems.datasets.table"],
     ["clems.datasets.writing", "clems.datasets.reading"],
-    ["clems.datasets.catalogue"],
+    ["clems.datasets.catalogue", "clems.datasets.pieces"],
+    ["clems.datasets.new_rows"],
     ["clems.datasets"],
 ]
 

@@ -503,6 +503,9 @@ def _write(path: Path, data: bytes) -> None:
     """Write a file that takes the place of another only when all of it is on the disk."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} into.")
+    if path.exists() and not path.is_file():  # a device or a pipe: a file must not take its place
+        path.write_bytes(data)
+        return
     unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         with unfinished.open("xb") as file:

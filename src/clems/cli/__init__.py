@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Any
 
 import typer
 
-from clems.cli import experiment
+from clems.cli import datasets, experiment
+from clems.cli.console import EXITS, sentence_of
+from clems.cli.evaluate import evaluate
+from clems.cli.fit import fit
+from clems.cli.inspect import inspect
+from clems.cli.predict import predict
 
 INTERRUPTED = 130  # what shells expect of a command that was ended by Ctrl-C
 
 app = typer.Typer(
     name="clems",
     help="Cost-sensitive multi-label classification: train for the cost you actually pay.",
+    epilog=EXITS,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
+for command in (fit, predict, evaluate, inspect):
+    app.command(epilog=EXITS)(command)
+app.add_typer(datasets.app, name="datasets")
 app.add_typer(experiment.app, name="experiment")
 
 
@@ -33,11 +43,25 @@ def version(show: bool = typer.Option(False, "--version", help="Print the versio
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command; what goes wrong is told in one sentence, with exit code 1, wrong usage with 2."""
-    try:
-        app(arguments)
-    except KeyboardInterrupt:
-        typer.echo("Interrupted; what was finished is kept.", err=True)
-        sys.exit(INTERRUPTED)
-    except (ValueError, OSError, ImportError) as error:
-        typer.echo(f"Error: {error}", err=True)
-        sys.exit(1)
+    with warnings.catch_warnings():
+        warnings.showwarning = _note  # type: ignore[assignment]
+        try:
+            app(arguments)
+        except KeyboardInterrupt:
+            _end_interrupted()
+        except SystemExit as end:  # typer turns an interruption into this
+            if end.code == INTERRUPTED:
+                _end_interrupted()
+            raise
+        except (ValueError, OSError, ImportError) as error:
+            typer.echo(f"Error: {sentence_of(error)}", err=True)
+            sys.exit(1)
+
+
+def _end_interrupted() -> None:
+    typer.echo("Interrupted; what was finished is kept, and no file is left half-written.", err=True)
+    sys.exit(INTERRUPTED)
+
+
+def _note(message: Warning | str, *_: Any) -> None:
+    typer.echo(f"Note: {message}", err=True)

@@ -44,9 +44,9 @@ def read_arff(
         The file.
     labels : path, int, str, sequence of str or None, default=None
         Which attributes are labels: the path of a Mulan XML file that names them; a number as in MEKA's ``-C n``, the
-        first n attributes or, if negative, the last; or names and patterns such as ``"tag_*"``. None looks for a
-        Mulan XML file beside, named like the file (``yeast.xml`` for ``yeast-train.arff.xz``), then for ``-C n`` in the
-        name of the relation.
+        first n attributes or, if negative, the last; or names and patterns such as ``"tag_*"``, an empty list if it has
+        none. None looks for a Mulan XML file beside, named like the file (``yeast.xml`` for ``yeast-train.arff.xz``),
+        then for ``-C n`` in the name of the relation.
     nominal : {"codes", "one-hot"}, default="codes"
         How a nominal feature becomes numbers: the place of its value in the declaration, from 0; or one column per
         value. Features that say 0 or 1, false or true, no or yes are 0 and 1 either way.
@@ -95,6 +95,8 @@ def _find_labels(labels: str | PathLike[str] | int | Sequence[str] | None, heade
         return list(range(size) if size > 0 else range(n + size, n))
     if isinstance(labels, PathLike) or (isinstance(labels, str) and labels.lower().endswith(".xml")):
         return _find_named(labels_of_xml(labels, source.limits), header, str(labels), source)
+    if isinstance(labels, list) and not labels:
+        return []
     if labels is not None:
         return pick_labels(labels, header.names, source)
     if xml := xml_beside(source.path):
@@ -139,7 +141,7 @@ class _Columns:
         is_feature = ~(self.is_label | self.is_dropped)
         self.features = np.flatnonzero(is_feature)
         has_words = self._of_kinds([bool(kind.words) for kind in self.kinds])
-        self._check(has_words)
+        self._check(has_words, bool(labels))
         self.is_switch = self._of_kinds([kind.is_switch for kind in self.kinds]) & is_feature | self.is_label
         self.switches = np.flatnonzero(self.is_switch)
         self.words = np.flatnonzero(has_words & is_feature).tolist()
@@ -153,8 +155,8 @@ class _Columns:
         """Spread facts about kinds over the attributes; thousands of attributes are of a few kinds."""
         return np.array(facts)[self.kind_of]
 
-    def _check(self, has_words: NDArray[np.bool_]) -> None:
-        if not self.labels:
+    def _check(self, has_words: NDArray[np.bool_], wanted: bool) -> None:
+        if wanted and not self.labels:
             raise self.source.fault("no label is left; labels= and drop= must not name the same attributes")
         is_refused = self._of_kinds([bool(kind.refused) for kind in self.kinds]) & ~self.is_dropped
         for place in np.flatnonzero(is_refused):

@@ -113,7 +113,11 @@ class Dataset:
     def to_frame(self) -> pd.DataFrame:
         """Put features and labels side by side in a DataFrame, sparse columns where they are sparse."""
         check_distinct(self)
-        return pd.concat([_frame(self.X, self.feature_names), self.label_frame()], axis="columns")
+        return pd.concat([self.feature_frame(), self.label_frame()], axis="columns")
+
+    def feature_frame(self) -> pd.DataFrame:
+        """Put the features into a DataFrame, from which learners take their names."""
+        return _frame(self.X, self.feature_names)
 
     def label_frame(self) -> pd.DataFrame:
         """Put the labels into a DataFrame, from which learners take their names too."""
@@ -238,6 +242,25 @@ def check_distinct(dataset: Dataset) -> None:
     """Refuse to put features and labels side by side if one of each has the same name."""
     if shared := {*dataset.feature_names} & {*dataset.label_names}:
         raise ValueError(f"A feature and a label are both called {min(shared)!r}; rename one of them.")
+
+
+def check_complete(dataset: Dataset) -> Dataset:
+    """Refuse a dataset with missing features, which no learner takes; return it otherwise."""
+    X, names = dataset.X, dataset.feature_names
+    values = X.data if sparse.issparse(X) else X.ravel()
+    missing = np.isnan(values)
+    if not missing.any():
+        return dataset
+    at = int(missing.argmax())
+    row, place = (
+        (int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at]))
+        if sparse.issparse(X)
+        else divmod(at, X.shape[1])
+    )
+    raise ValueError(
+        f"{dataset.source or dataset.name}: the feature {names[place]!r} is missing in row {row + 1:,} of the data; "
+        f"fill it in, or leave the column out with drop={[names[place]]!r}."
+    )
 
 
 def _frame(matrix: Any, names: Sequence[str]) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from scipy import sparse
 NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 PAIR = rb"\d{1,18}+ [\d+.eE-]++"
 ROWS_OF_PAIRS = re.compile(rb"(?:\{(?:%b(?:,%b)*+)?+\}\n)*+" % (PAIR, PAIR))
-_PRECISION: dict[str, Any] = (
+PRECISION: dict[str, Any] = (
     {} if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1) else {"float_precision": "round_trip"}
 )
 
@@ -72,7 +72,7 @@ def number(text: bytes) -> float | None:
 
 def read_csv(text: bytes, **options: Any) -> pd.DataFrame:
     """Read a CSV by pandas, numbers exactly as `float` reads them."""
-    return pd.read_csv(io.BytesIO(text), index_col=False, low_memory=False, **_PRECISION, **options)
+    return pd.read_csv(io.BytesIO(text), index_col=False, low_memory=False, **PRECISION, **options)
 
 
 def dense_rows(block: bytes, n_columns: int) -> NDArray[np.float64] | None:

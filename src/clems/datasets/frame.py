@@ -123,17 +123,17 @@ def dataset_of(
     vocabulary = [labels] if isinstance(labels, str) else labels
     if tags is not None:
         taken = [pick_one(tags, columns, rows)]
-        found = _tags(frame.iloc[:, taken[0]], separator, rows)
-        Y, label_names = _indicated(found, len(frame), vocabulary, rows)
+        found = tags_of(frame.iloc[:, taken[0]], separator, rows)
+        Y, label_names = indicated(found, len(frame), vocabulary, rows)
     elif pairs is not None:
         taken = [] if row_id is None else [pick_one(row_id, columns, rows)]
         ids = frame.iloc[:, taken[0]] if taken else pd.Series(range(len(frame)))
-        Y, label_names = _indicated(_paired(ids, rows, *pairs), len(frame), vocabulary, rows)
+        Y, label_names = indicated(_paired(ids, rows, *pairs), len(frame), vocabulary, rows)
     else:
         taken = [place for place in pick_labels(labels, columns, rows) if place not in dropped]
         if not taken:
             raise rows.fault("no label is left; labels= and drop= must not name the same columns")
-        Y, label_names = _labels(frame.iloc[:, taken], rows), [columns[place] for place in taken]
+        Y, label_names = labels_of(frame.iloc[:, taken], rows), [columns[place] for place in taken]
     if not len(frame):
         raise rows.fault("there are no rows")
     used = {*taken, *dropped}
@@ -155,7 +155,7 @@ def _check_choice(labels: object, tags: object, separator: object, pairs: object
         raise ValueError("row_id= is the column by which pairs= calls the rows; it needs pairs=.")
 
 
-def _tags(column: pd.Series, separator: str | None, rows: Rows) -> list[tuple[int, str]]:
+def tags_of(column: pd.Series, separator: str | None, rows: Rows) -> list[tuple[int, str]]:
     """Find rows and labels in a column of tags."""
     found = []
     for row, cell in enumerate(column):
@@ -196,7 +196,7 @@ def _is_missing(cell: Any) -> bool:
     return cell is None or cell is pd.NA or (isinstance(cell, float) and cell != cell)
 
 
-def _indicated(
+def indicated(
     found: list[tuple[int, str]], n: int, vocabulary: Sequence[str] | None, rows: Rows
 ) -> tuple[Any, list[str]]:
     """Make sparse labels of rows and labels."""
@@ -213,7 +213,7 @@ def _indicated(
     return Y, names
 
 
-def _labels(frame: pd.DataFrame, rows: Rows) -> Any:
+def labels_of(frame: pd.DataFrame, rows: Rows) -> Any:
     """Make labels of columns of zeros and ones."""
     if all(isinstance(dtype, pd.SparseDtype) for dtype in frame.dtypes):
         values = _csr(frame)
@@ -221,7 +221,7 @@ def _labels(frame: pd.DataFrame, rows: Rows) -> Any:
             return values
     Y = np.empty(frame.shape, np.uint8)
     for place, (name, column) in enumerate(frame.items()):
-        values = _numbers(column)
+        values = numbers_of(column)
         if values is None:
             values = np.array([BINARY.get(str(cell).strip().lower(), np.nan) for cell in column], np.float64)
         wrong = (values != 0) & (values != 1)
@@ -247,7 +247,7 @@ def _features(frame: pd.DataFrame, nominal: Nominal | None, rows: Rows) -> tuple
     else:
         X = np.empty(frame.shape)
         for place, (name, column) in enumerate(frame.items()):
-            values = _numbers(column)
+            values = numbers_of(column)
             if values is None:
                 values, words[place] = _coded(column, name, nominal, rows)
             X[:, place] = values
@@ -257,7 +257,7 @@ def _features(frame: pd.DataFrame, nominal: Nominal | None, rows: Rows) -> tuple
     return one_hot(X, names, words, rows) if nominal == "one-hot" else (X, names)
 
 
-def _numbers(column: pd.Series) -> NDArray[np.float64] | None:
+def numbers_of(column: pd.Series) -> NDArray[np.float64] | None:
     """Find the numbers of a column that holds numbers or truths, NaN where one is missing."""
     if types.is_complex_dtype(column.dtype):
         return None

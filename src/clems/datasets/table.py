@@ -93,12 +93,12 @@ def read_table(
             raise ValueError(f"{what} must be one character; got {mark!r}.")
     with Source(path, limits, encoding) as source:
         as_written = [column for column in (tags, row_id) if column is not None]
-        frame, rows = _read_frame(source, delimiter, as_written, decimal, drop)
+        frame, rows = read_frame(source, delimiter, as_written, decimal, drop)
     if pairs is None or isinstance(pairs, pd.DataFrame):
         of_pairs = None if pairs is None else (pairs, Rows("pairs", limits))
     else:
         with Source(pairs, limits, encoding) as second:
-            of_pairs = _read_frame(second, None, None)
+            of_pairs = read_frame(second, None, None)
     return dataset_of(
         frame,
         rows,
@@ -114,7 +114,7 @@ def read_table(
     )
 
 
-def _read_frame(
+def read_frame(
     source: Source,
     delimiter: str | None,
     as_written: list[str] | None,
@@ -128,7 +128,7 @@ def _read_frame(
     text = source.in_utf8(data).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if not text.strip():
         raise source.fault("it is empty")
-    delimiter = delimiter or _delimiter(text)
+    delimiter = delimiter or delimiter_of(text)
     names, n_rows = _checked(text, delimiter, source)
     kept = names if as_written is None else as_written
     try:
@@ -152,14 +152,14 @@ def _read_frame(
     return frame, Rows(source.name, source.limits, lambda row: _line_of(row, text, str(delimiter)))
 
 
-def _delimiter(text: bytes) -> str:
+def delimiter_of(text: bytes) -> str:
     """Find the mark that is most frequent in the first line, of those that are as frequent in the second."""
     lines = [re.sub(rb'"[^"]*"', b"", line) for line in text.lstrip().split(b"\n", 2)[:2]]
     counts = {mark: [line.count(mark.encode()) for line in lines] for mark in ",;\t|"}
     return max(counts, key=lambda mark: (counts[mark][0] > 0 and counts[mark][0] == counts[mark][-1], counts[mark][0]))
 
 
-def _records(text: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def records_of(text: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Lines of a CSV that are not empty, with the number of the line each starts on."""
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a cell may be as long as the file
     reader = csv.reader(
@@ -174,7 +174,7 @@ def _records(text: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 def _checked(text: bytes, delimiter: str, source: Source) -> tuple[list[str], int]:
     """Names of the columns and number of rows, once every row is known to have as many values."""
-    records = _records(text, delimiter)
+    records = records_of(text, delimiter)
     n_rows = 0
     try:
         names = [name.strip(" \t") for name in next(records)[1]]
@@ -192,7 +192,7 @@ def _checked(text: bytes, delimiter: str, source: Source) -> tuple[list[str], in
 
 def _line_of(row: int, text: bytes, delimiter: str) -> int:
     """Line that a row starts on."""
-    return next(line for place, (line, _) in enumerate(_records(text, delimiter), -1) if place == row)
+    return next(line for place, (line, _) in enumerate(records_of(text, delimiter), -1) if place == row)
 
 
 def import_parquet() -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ import lzma
 import os
 import re
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -98,12 +98,23 @@ def write_table(dataset: Dataset, path: str | os.PathLike[str]) -> None:
         text.detach()
 
 
+def check_place(path: Path) -> None:
+    """Refuse a path where no file can be written."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} into.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file.")
+
+
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file for writing that takes the place of another only when all is written."""
     path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} into.")
+    check_place(path)
+    if path.exists() and not path.is_file():  # a device or a pipe: a file must not take its place
+        with path.open("wb") as raw:
+            yield raw
+        return
     unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         with unfinished.open("xb") as raw:
@@ -117,6 +128,56 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+FORMS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+
+
+def form_of(path: str | os.PathLike[str]) -> str:
+    """Find the form in which rows are written to a file by the suffix of its name, before that of a compressed one."""
+    for suffix in reversed(Path(path).suffixes):
+        if suffix.lower() in FORMS:
+            return FORMS[suffix.lower()]
+    raise ValueError(f"{os.fspath(path)}: the name does not tell the format; it should end in {', '.join(FORMS)}.")
+
+
+@contextmanager
+def appending(file: IO[bytes], form: str) -> Iterator[Callable[[pd.DataFrame], None]]:
+    """Write DataFrames of the same columns one below the other.
+
+    Parameters
+    ----------
+    file : binary file
+        Where to; it is not closed.
+    form : {"csv", "tsv", "jsonl", "parquet"}
+        How.
+
+    Yields
+    ------
+    callable
+        Writes one of them.
+    """
+    writer: Any = None
+
+    def append(frame: pd.DataFrame) -> None:
+        nonlocal writer
+        if form == "jsonl":
+            if len(frame):
+                lines = frame.to_json(orient="records", lines=True, force_ascii=False, double_precision=15)
+                file.write(lines.encode())
+        elif form == "parquet":
+            pyarrow, parquet = import_parquet()
+            table = pyarrow.Table.from_pandas(frame, preserve_index=False)
+            writer = writer or parquet.ParquetWriter(file, table.schema)
+            writer.write_table(table)
+        else:
+            separator = "\t" if form == "tsv" else ","
+            file.write(frame.to_csv(header=writer is None, index=False, sep=separator, lineterminator="\n").encode())
+            writer = writer or True
+
+    yield append
+    if form == "parquet" and writer:
+        writer.close()
 
 
 def _arff(dataset: Dataset) -> Iterator[bytes]:

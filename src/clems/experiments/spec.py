@@ -6,7 +6,6 @@ import inspect
 import tomllib
 from dataclasses import replace
 from difflib import get_close_matches
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,6 +13,7 @@ from joblib import hash as joblib_hash  # type: ignore[import-untyped]
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from clems.cost import Cost
+from clems.cost_files import function_of
 from clems.costs import get_cost
 from clems.criteria import CRITERIA
 from clems.datasets import Dataset, load_dataset, read_dataset
@@ -278,14 +278,8 @@ def _identity(cost: Any) -> Any:
 
 def _cost(name: str, given: Any) -> Cost:
     """Return the cost that is meant, which a trial calls by the name of the spec."""
-    if isinstance(given, str) and ":" in given:
-        module, _, function = given.partition(":")
-        try:
-            given = getattr(import_module(module), function)
-        except (ImportError, AttributeError) as error:
-            raise SpecError(f"costs.{name}: {given!r} cannot be imported: {error}.") from None
     try:
-        return replace(get_cost(given), name=name)
+        return replace(get_cost(function_of(given) if isinstance(given, str) else given), name=name)
     except (TypeError, ValueError) as error:
         raise SpecError(f"costs.{name}: {error}") from None
 

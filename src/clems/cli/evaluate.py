@@ -1,0 +1,109 @@
+"""`clems evaluate`: how good a model is on labelled rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clems.cli.console import (
+    Decimal,
+    Delimiter,
+    Drop,
+    Encoding,
+    Json,
+    Model,
+    Quiet,
+    Rows,
+    Separator,
+    Tags,
+    Trust,
+    input_of,
+    names_in,
+    note,
+    print_json,
+    print_table,
+    progress,
+)
+from clems.cli.models import ask, load_model, wanted_by
+
+if TYPE_CHECKING:
+    from clems.evaluation import Evaluation
+
+
+def evaluate(
+    model: Model,
+    file: Rows,
+    tags: Tags = None,
+    separator: Separator = None,
+    trust: Trust = None,
+    drop: Drop = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = "utf-8",
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Compare a model's predictions with the truth: every criterion, each label, and whether it knows its cost.
+
+    Labels are found by the names that they have in the model.
+
+    Examples
+    --------
+        clems evaluate model.clems test.csv
+
+        clems evaluate model.clems test.csv --tags tags --separator ";"
+
+        clems evaluate model.clems test.csv --json | jq .criteria.f1
+    """
+    with progress("Reading", quiet) as update:
+        fitted = load_model(model, trust or [])
+        wanted = wanted_by(fitted, truth=True, tags=tags, separator=separator, drop=names_in(drop))
+        X, Y = _read(file, wanted, delimiter=delimiter, decimal=decimal, encoding=encoding)
+        update(None, f"Evaluating {X.shape[0]:,} rows")
+        from clems.evaluation import evaluate as evaluate_model
+
+        found = ask(lambda rows: evaluate_model(fitted, rows, Y), fitted, X)
+    if json:
+        groups = found.reliability
+        print_json(
+            {
+                "rows": X.shape[0],
+                "criteria": found.criteria,
+                "labels": found.labels.to_dict("index"),
+                "reliability": None if groups is None else groups.to_dict("records"),
+            }
+        )
+        return
+    show(found)
+    note(f"{type(fitted).__name__} on {X.shape[0]:,} rows of {file}.", quiet)
+
+
+def show(found: Evaluation) -> None:
+    """Print an evaluation as tables."""
+    import pandas as pd
+
+    from clems.criteria import CRITERIA
+
+    heads = {name: f"{one.title} {one.arrow}" for name, one in CRITERIA.items()}
+    criteria = [(heads.get(name, f"{name} ↓"), value) for name, value in found.criteria.items()]
+    print_table("Criteria", pd.DataFrame(criteria, columns=["criterion", "value"]))
+    print_table("Labels", found.labels.reset_index())
+    if found.reliability is not None:
+        print_table("Expected and realised cost", found.reliability)
+
+
+def _read(file: str, wanted: Any, **options: Any) -> tuple[Any, Any]:
+    """All rows and labels of a file."""
+    import numpy as np
+    from scipy import sparse
+
+    from clems.datasets.new_rows import NewRows
+    from clems.datasets.source import DataError
+
+    pieces = [piece for piece in NewRows(input_of(file), wanted, **options) if piece.X.shape[0]]
+    if not pieces:
+        raise DataError(f"{file}: there are no rows.")
+
+    def stacked(parts: list[Any]) -> Any:
+        return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+
+    return stacked([piece.X for piece in pieces]), stacked([piece.Y for piece in pieces])

@@ -1,0 +1,43 @@
+"""Models as the commands use them: loaded with what the user trusts, asked about rows of a file."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+
+def load_model(path: str, trust: Iterable[str]) -> Any:
+    """Load a model; functions of one's own are ``module:function`` and may lie in the working directory."""
+    from clems.cost_files import from_here
+    from clems.persistence import load
+
+    with from_here():
+        return load(path, [name.replace(":", ".") for name in trust])
+
+
+def wanted_by(model: Any, **options: Any) -> Any:
+    """Say what a model asks of a file of rows."""
+    from clems.datasets.new_rows import Wanted
+
+    names = getattr(model, "feature_names_in_", None)
+    features = None if names is None else [str(name) for name in names]
+    return Wanted(features, int(model.n_features_in_), label_names(model), **options)
+
+
+def label_names(model: Any) -> list[str]:
+    """Names of a model's labels as text."""
+    return [str(name) for name in model.classes_.tolist()]
+
+
+def ask(question: Any, model: Any, X: Any, **options: Any) -> Any:
+    """Ask a method of a model about features in its own order."""
+    from scipy import sparse
+
+    if hasattr(model, "feature_names_in_") and not sparse.issparse(X):
+        import pandas as pd
+
+        X = pd.DataFrame(X, columns=model.feature_names_in_)
+    with warnings.catch_warnings():  # a sparse matrix has no names
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        return question(X, **options)

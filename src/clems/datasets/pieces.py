@@ -1,0 +1,193 @@
+"""Tables in pieces, so that a file of any length takes little memory."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import re
+import warnings
+from collections.abc import Collection, Iterator
+from contextlib import closing
+from itertools import chain
+from typing import IO, Any
+
+import pandas as pd
+
+from clems.datasets.dataset import first_repeated
+from clems.datasets.decimals import PRECISION
+from clems.datasets.source import BLOCK, NOT_ENCODED, DataError, Source
+from clems.datasets.table import INDEX, MISSING, delimiter_of, import_parquet, records_of
+
+ROWS = 20_000  # rows of a piece at most: enough to make the share of Python's own work small
+CELLS = 4_000_000  # and cells, so that wide tables take no more memory than long ones
+LINE_END = re.compile(rb"\r\n?|\n")
+
+
+def read_pieces(
+    source: Source,
+    *,
+    written: Collection[str] = (),
+    words: Collection[str] = (),
+    delimiter: str | None = None,
+    decimal: str = ".",
+    rows: int = ROWS,
+) -> Iterator[pd.DataFrame]:
+    """Read a CSV or Parquet file in pieces.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    written : collection of str, default=()
+        Names of columns that are to be left as they are written.
+    words : collection of str, default=()
+        Names of columns that hold words, whatever they look like; those that stand for a missing value are missing.
+    delimiter, decimal
+        As in `read_table`.
+    rows : int, default=20,000
+        Most rows of a piece.
+
+    Yields
+    ------
+    DataFrame
+        At least one, which may have no rows.
+    """
+    chunks = source.chunks()
+    head = b""
+    while len(LINE_END.findall(head)) < 2 and (chunk := next(chunks, b"")):
+        head += chunk
+        if head.startswith(b"PAR1"):
+            yield from _parquet_pieces(b"".join([head, *chunks]), rows, source)
+            return
+    text = _Text(chain([head], chunks), source)
+    yield from _csv_pieces(text, source, {*written}, {*words}, delimiter, decimal, rows)
+
+
+def parquet_pieces(file: IO[bytes], source: Source, rows: int = ROWS) -> Iterator[pd.DataFrame]:
+    """Read a Parquet file in pieces, without reading all of it first."""
+    pyarrow, parquet = import_parquet()
+    try:
+        table = parquet.ParquetFile(file)
+        names = [name for name in table.schema_arrow.names if not INDEX.fullmatch(name)]
+        if (twice := first_repeated(names)) is not None:
+            raise source.fault(f"two columns are called {twice!r}; names must differ")
+        size = max(1, min(rows, CELLS // max(1, len(names))))
+        yield table.schema_arrow.empty_table().to_pandas(ignore_metadata=True)[names]
+        for batch in table.iter_batches(batch_size=size, columns=names):
+            yield batch.to_pandas(ignore_metadata=True)
+    except DataError:
+        raise
+    except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
+        raise source.fault(f"it is not a whole Parquet file ({_first_line(error)})") from None
+
+
+def _parquet_pieces(data: bytes, rows: int, source: Source) -> Iterator[pd.DataFrame]:
+    return parquet_pieces(io.BytesIO(data), source, rows)
+
+
+def _csv_pieces(
+    text: _Text,
+    source: Source,
+    written: set[str],
+    words: set[str],
+    delimiter: str | None,
+    decimal: str,
+    rows: int,
+) -> Iterator[pd.DataFrame]:
+    lines = LINE_END.sub(b"\n", text.peek())
+    if not lines.strip():
+        raise source.fault("it is empty")
+    delimiter = delimiter or delimiter_of(lines)
+    names = [name.strip(" \t") for name in next(records_of(lines, delimiter))[1]]
+    if (twice := first_repeated(names)) is not None:
+        raise source.fault(f"two columns are called {twice!r}; names must differ")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            reader = pd.read_csv(
+                io.BufferedReader(text, BLOCK),
+                sep=delimiter,
+                decimal=decimal,
+                header=0,
+                names=names,
+                index_col=False,
+                dtype={name: str for name in names if name in written | words},
+                na_values={name: [] if name in written else MISSING for name in names} if written else MISSING,
+                keep_default_na=False,
+                skipinitialspace=True,
+                low_memory=False,
+                chunksize=max(1, min(rows, CELLS // len(names))),
+                **PRECISION,
+            )
+        with closing(reader):
+            while (piece := _next(reader)) is not None:
+                yield piece
+    except DataError:
+        raise
+    except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
+        if text.error is not None:  # pandas says no more than that reading has failed
+            raise text.error from None
+        raise source.fault(f"it cannot be read as a table ({_first_line(error)})") from None
+
+
+def _next(reader: Any) -> pd.DataFrame | None:
+    """Next piece, lines of too many values being an error; filters are set here, since a generator may be left."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        return next(reader, None)
+
+
+class _Text(io.RawIOBase):
+    """A stream of UTF-8 from chunks of any encoding; what went wrong with them is kept in `error`."""
+
+    def __init__(self, chunks: Iterator[bytes], source: Source) -> None:
+        super().__init__()
+        self.error: DataError | None = None
+        self._pieces = self._recoded(chunks, source)
+        self._rest = next(self._pieces, b"").removeprefix(codecs.BOM_UTF8)
+
+    def peek(self) -> bytes:
+        """Look at the first chunk."""
+        return self._rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._rest:
+            try:
+                self._rest = next((piece for piece in self._pieces if piece), b"")
+            except DataError as error:
+                self.error = error
+                raise
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
+
+    @staticmethod
+    def _recoded(chunks: Iterator[bytes], source: Source) -> Iterator[bytes]:
+        decode = codecs.getincrementaldecoder(source.encoding)().decode
+        lines = 1
+        for chunk in chain(chunks, [None]):
+            try:
+                recoded = decode(chunk or b"", chunk is None).encode()
+            except UnicodeError as error:
+                at = getattr(error, "start", 0)
+                wrong = (chunk or b"")[at : at + 20]
+                line = lines + (chunk or b"").count(b"\n", 0, at)
+                raise source.fault(NOT_ENCODED.format(source.encoding), line, wrong) from None
+            lines += recoded.count(b"\n")
+            yield recoded
+
+
+def size_of(file: Any) -> int | None:
+    """Size of a file in bytes; None of a stream."""
+    try:
+        return os.fstat(file.fileno()).st_size or None if file.seekable() else None
+    except (AttributeError, OSError):
+        return None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0][:120].rstrip(".")
