@@ -1,5 +1,6 @@
 """Experiments as a whole: every smoke file on every backend, and the files of the paper as they are."""
 
+import json
 from functools import cache
 from pathlib import Path
 
@@ -216,3 +217,26 @@ def test_a_trial_that_fails_is_told_kept_and_tried_again_on_request(tiny, capsys
     assert (tiny / "results" / "tiny" / "records.jsonl").read_text().count("\n") == lines
     command("run", "tiny.toml", "--backend", "serial", "--retry-failed")
     assert (tiny / "results" / "tiny" / "records.jsonl").read_text().count("\n") == lines + 2
+
+
+def test_compare_as_a_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    X, Y = digit_scenes(120, random_state=0)
+    frame = pd.DataFrame(X[:, ::4]).add_prefix("pixel ").assign(colour=["red", "blue", "green"] * 40)
+    frame = frame.join(pd.DataFrame(Y[:, :3]).add_prefix("tag "))
+    frame.to_csv("scenes.csv", index=False)
+    Path("prices.csv").write_text("label,false_negative,false_positive\ntag 0,5,1\ntag 1,1,1\ntag 2,1,1\n")
+    usual = ["compare", "scenes.csv", "--labels", "tag *", "--repetitions", "2", "--trees", "3", "--jobs", "1"]
+    usual += ["--learners", "br,clems", "--cost", "prices.csv", "--store", "kept"]
+    with pytest.raises(SystemExit, match="0"):
+        main([*usual, "--json"])
+    told = json.loads(capsys.readouterr().out)
+    table = told["learners"]
+    assert told["best"] == min(table, key=lambda name: table[name]["mean"])
+    with pytest.raises(SystemExit, match="0"):
+        main([*usual, "--output", "found.csv"])
+    shown = capsys.readouterr()
+    assert "prices.csv ↓" in shown.out
+    assert f"Best mean: {told['best']}." in shown.err
+    written = pd.read_csv("found.csv").set_index("learner")["mean"]
+    assert written.to_dict() == pytest.approx({name: own["mean"] for name, own in table.items()})

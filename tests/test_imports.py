@@ -41,7 +41,7 @@ LAYERS = [
     ["clems.experiments"],
     ["clems.cli.console", "clems.cli.models", "clems.cli.experiment"],
     ["clems.cli.fit"],
-    ["clems.cli.predict", "clems.cli.evaluate", "clems.cli.inspect"],
+    ["clems.cli.predict", "clems.cli.evaluate", "clems.cli.inspect", "clems.cli.compare"],
     ["clems.cli.datasets"],
     ["clems.cli"],
     ["clems.__main__"],
