@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from clems import CRITERIA, LEARNERS, f_beta, weighted_hamming
 from clems.datasets import Dataset, digit_scenes
-from clems.experiments.plan import estimate, make_plan, sizes_of
+from clems.experiments.plan import SECONDS, estimate, make_plan, sizes_of
 from clems.experiments.spec import SpecError, check_spec, read_spec
 from clems.experiments.trial import Data, Trial, criterion_named, learner_of, parts_of, run_trial
 
@@ -178,13 +178,14 @@ def test_a_part_of_a_plan():
 def test_time_is_estimated_from_what_was_run():
     spec = spec_of(learners={"br": {}, "cc": {}}, repetitions=2, datasets=["scenes", "flags"])
     plan, sizes = make_plan(spec), sizes_of(spec)
-    assert sizes["scenes"] == round(160 * 10 * 121**0.5)
-    assert sizes["flags"] == round(194 * 7 * 19**0.5)
+    assert sizes == pytest.approx({"scenes": 10 * 160**0.5, "flags": 7 * 194**0.5})
     done = [{"status": "done", "dataset": "flags", "kind": kind, "seconds": {"trial": 2.0}} for kind in ("br", "cc")]
     known = [trial for trial in plan.trials if trial.dataset == "flags"]
     assert estimate(known, sizes, done) == 8.0
     assert estimate(plan.trials, sizes, done) == pytest.approx(8 * (1 + sizes["scenes"] / sizes["flags"]))
-    assert estimate(plan.trials, sizes, done[:1]) is None
+    chains = [trial for trial in plan.trials if trial.kind == "cc"]
+    assert estimate(chains, sizes, done[:1]) == pytest.approx(2 * sum(sizes.values()) * SECONDS["cc"] * 3 / 100)
+    assert SECONDS.keys() == LEARNERS.keys()
 
 
 # --- trials ---

@@ -47,25 +47,23 @@ def plan(spec: File, store: Folder = None, datasets: Some = None, learners: Some
     records = Store(_folder(spec, store)).records()
     console = Console()
     table = Table(title=chosen.spec.title, title_justify="left")
-    table.add_column("learner")
-    names = [name for name in chosen.spec.datasets if any(one.trial.dataset == name for one in chosen.planned)]
-    for name in [*names, "fits", "done"]:
-        table.add_column(name, justify="right")
-    for learner, entry in chosen.spec.learners.items():
-        own = [one.trial for one in chosen.planned if one.learner == learner]
-        if own:
-            counts = [str(len({trial.key for trial in own if trial.dataset == name})) for name in names]
-            done = sum(_is_done(records, key) for key in {trial.key for trial in own})
-            table.add_row(entry.title, *counts, str(len({trial.key for trial in own})), str(done))
+    planned = {name: [one.trial for one in chosen.planned if one.learner == name] for name in chosen.spec.learners}
+    planned = {name: trials for name, trials in planned.items() if trials}
+    for heading in ["dataset", *(chosen.spec.learners[name].title for name in planned), "fits", "done"]:
+        table.add_column(heading, justify="left" if heading == "dataset" else "right")
+    for dataset in chosen.spec.datasets:
+        keys = [{trial.key for trial in trials if trial.dataset == dataset} for trials in planned.values()]
+        if all_keys := set().union(*keys):
+            done = sum(_is_done(records, key) for key in all_keys)
+            table.add_row(dataset, *(str(len(own)) for own in keys), str(len(all_keys)), str(done))
     console.print(table)
     for learner, criterion in sorted(chosen.without_rule):
         console.print(f"– {chosen.spec.learners[learner].title} has no rule for {criterion}.")
     left = [trial for trial in chosen.trials if not _is_done(records, trial.key)]
     seconds = estimate(left, sizes_of(chosen.spec), records.values())
-    about = "unknown before some of each learner have run" if seconds is None else f"about {_duration(seconds)}"
     console.print(
         f"{len(chosen.trials):,} fits, {len(chosen.trials) - len(left):,} of them done; "
-        f"time for the rest on one core: {about}."
+        f"the rest takes roughly {_duration(seconds)} on one core."
     )
 
 

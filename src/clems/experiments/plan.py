@@ -18,6 +18,20 @@ from clems.experiments.spec import Entry, Spec, SpecError
 from clems.experiments.trial import Trial
 from clems.learners import LEARNERS
 
+# Processor time of a trial with 100 trees by labels times root of rows; made by python -m benchmarks.rates
+SECONDS = {
+    "br": 0.02,
+    "cc": 0.02,
+    "cft": 0.05,
+    "clems": 0.001,
+    "cplst": 0.01,
+    "ecc": 0.02,
+    "faie": 0.01,
+    "pcc": 0.027,
+    "plst": 0.01,
+    "sleec": 0.01,
+}
+
 
 @dataclass(frozen=True)
 class Planned:
@@ -159,18 +173,19 @@ def _without_none(parameters: dict[str, Any]) -> dict[str, Any]:
     return {name: None if value == "none" else value for name, value in parameters.items()}
 
 
-def estimate(trials: list[Trial], sizes: Mapping[str, int], records: Iterable[Mapping[str, Any]]) -> float | None:
+def estimate(trials: list[Trial], sizes: Mapping[str, float], records: Iterable[Mapping[str, Any]]) -> float:
     """Estimate how many seconds trials take, one after the other.
 
     Each is taken to last as long as the trials of the same kind on the same dataset that are recorded, else as long as
-    those on other datasets in proportion to the size of the data; None if nothing of the kind is recorded.
+    those on other datasets in proportion to the size of the data, else as `SECONDS` has it: that is right within a
+    factor of some.
 
     Parameters
     ----------
     trials : list of Trial
         What is to be run.
-    sizes : mapping of str to int
-        Rows times labels times the square root of the features of each dataset.
+    sizes : mapping of str to float
+        Size of each dataset, see :func:`sizes_of`.
     records : iterable of dict
         What was run.
     """
@@ -188,19 +203,18 @@ def estimate(trials: list[Trial], sizes: Mapping[str, int], records: Iterable[Ma
         elif trial.kind in rates:
             total += float(np.median(rates[trial.kind])) * sizes[trial.dataset]
         else:
-            return None
+            total += SECONDS[trial.kind] * sizes[trial.dataset] * json.loads(trial.parameters)["n_trees"] / 100
     return total
 
 
-def sizes_of(spec: Spec) -> dict[str, int]:
-    """Rows times labels times root of features of each dataset; those of the catalogue are not loaded for it."""
+def sizes_of(spec: Spec) -> dict[str, float]:
+    """Labels times root of rows of each dataset, to which times are roughly proportional."""
     sizes = {}
     for name in spec.datasets:
         entry = CATALOGUE.get(name) if name not in spec.data else None
-        if entry is not None and entry.rows and entry.features and entry.labels:
-            n, d, K = entry.rows, entry.features, entry.labels
+        if entry is not None and entry.rows and entry.labels:
+            n, K = entry.rows, entry.labels
         else:
-            whole = spec.load(name).whole
-            (n, d), K = whole.X.shape, whole.Y.shape[1]
-        sizes[name] = round(n * K * d**0.5)
+            n, K = spec.load(name).whole.Y.shape
+        sizes[name] = K * n**0.5
     return sizes
