@@ -438,7 +438,7 @@ WRONG = {
     ),
     "output in no folder": (swapped(PREDICT, ("{out}/out.csv", "{out}/no/out.csv")), "There is no folder"),
     "full disk": (swapped(PREDICT, ("{out}/out.csv", "/dev/full")), "No space left on device."),
-    "full disk for a model": (swapped(FIT, ("{out}/model.clems", "/dev/full")), "No space left on device."),
+    "full disk for a model": ([*swapped(FIT, ("{out}/model.clems", "/dev/full")), *TREES], "No space left on device."),
     "labels missing": (
         ["evaluate", "numbers.clems", "new.csv"],
         "new.csv: 3 labels of the model are missing: 'tag_bug', 'tag new, or not'",
