@@ -1,4 +1,4 @@
-.PHONY: demo test format bench bench-data bench-chains bench-embeddings bench-joint bench-commands table2 table3 decisions figures forests fuzz test-oldest clean
+.PHONY: demo test format bench bench-data bench-chains bench-embeddings bench-joint bench-runner bench-commands paper table2 table3 decisions figures forests fuzz test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -39,6 +39,20 @@ bench-joint: $(VENV)/.bench  ## The part of it about CLEMS, BR and scikit-learn'
 bench-embeddings: $(VENV)/.bench  ## The part of it about label embeddings, on generated data; about ten minutes.
 	$(BIN)/python -m benchmarks.embeddings --output benchmarks/results/embeddings.md
 
+bench-runner: $(VENV)/.dask  ## What running trials costs by itself; about two minutes.
+	$(BIN)/python -m benchmarks.runner --output benchmarks/results/runner.md
+
+EXPERIMENTS := table2 table3 lsdr lsde candidates peeping times
+paper: $(addprefix paper-,$(EXPERIMENTS))  ## The paper's tables and figures; needs CLEMS_DATA; many hours, goes on where it was.
+
+paper-%: run-% report-% ;
+
+run-%: $(VENV)/.report
+	$(BIN)/clems experiment run experiments/paper/$*.toml --store results/$*
+
+report-%: $(VENV)/.report
+	$(BIN)/clems experiment report experiments/paper/$*.toml --store results/$* --output results/$*/$*.md
+
 bench-commands: $(VENV)/.bench  ## The part of it about `clems predict` on a CSV of a million rows; needs CLEMS_DATA; about ten minutes.
 	$(BIN)/python -m benchmarks.commands --output benchmarks/results/commands.md
 
@@ -66,7 +80,8 @@ forests: $(VENV)/.report  ## Candidates for the default forest compared; needs C
 test-oldest:  ## The suite on the oldest versions that pyproject.toml admits.
 	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' \
-	  numpy==2.0.* scipy==1.13.* scikit-learn==1.6.* pandas==2.2.* defusedxml==0.7.1 pyarrow==16.* rich==13.0.* \
+	  numpy==2.0.* scipy==1.13.* scikit-learn==1.6.* pandas==2.2.* defusedxml==0.7.1 pyarrow==16.* rich==13.8.* \
+	  pydantic==2.7.* typer==0.26.* skops==0.16.* distributed==2024.6.* matplotlib==3.9.* scikit-posthocs==0.17.* pyparsing==3.1.* \
 	  pytest==8.0.* hypothesis==6.100.*
 	.venv-oldest/bin/python -m pytest
 

@@ -1,6 +1,6 @@
 """Micro and macro F1 trained directly, next to the paper's Table 3, on the files that come divided.
 
-Usage: python -m benchmarks.table3 [--output FILE] [--seeds 5]
+Usage: python -m benchmarks.table3 [--output FILE]
 """
 
 from __future__ import annotations
@@ -19,12 +19,18 @@ from clems import CLEMS, CRITERIA
 
 PAPER = pd.read_csv(Path(__file__).with_name("paper_table3.csv"))
 NAMES = ["micro_f1", "macro_f1"]
+OF_MEANS = "macro_f1 as F1 of means"
+SEEDS = {"emotions": 30}  # whose test file has but 202 rows; five for the others
 TEXT = """\
 # Micro and macro F1
 
 Made by `make table3`. CLEMS trained directly for the criterion on the training file, scored on the test file, mean ±
-standard deviation over {seeds} seeds, next to the paper's Table 3: its CLEMS for other costs, and the best of all its
-columns. Greater is better; bold is ahead of every column that is printed.
+standard deviation over 5 seeds (emotions, with the smallest test file: 30), next to the paper's Table 3: its CLEMS for
+other costs, and the best of all its columns. Greater is better; bold is ahead of every column that is printed. What is
+printed as macro F1 is probably not the mean of the labels' F1 but the F1 of mean precision and mean recall, see below:
+the predictions that were made for macro F1 are scored by that too. No threshold is chosen for it, for it rewards
+nonsense: to predict some labels for all rows, which have recall, and the others for their likeliest row alone, which
+have precision.
 
 | | | trained directly | paper's CLEMS | paper's best |
 |---|---|---|---|---|
@@ -33,12 +39,17 @@ SECOND = """
 ## Which macro F1 is printed
 
 CLEMS as in the paper (nearest) with our forest, for the paper's three costs, next to the printed values: where micro F1
-and subset accuracy agree, macro F1 should. It is the mean of the labels' F1 here, as in scikit-learn; beside it stands
-the F1 of mean precision and mean recall.
+and subset accuracy agree, macro F1 should. Mean F1 is that of the labels, as in scikit-learn; F1 of means is that of
+mean precision and mean recall, over labels that some row of the test file has.
 
 | | cost | micro F1 | printed | subset accuracy | printed | mean F1 | F1 of means | printed |
 |---|---|---|---|---|---|---|---|---|
 """
+ALIKE = """
+Over the {rows} lines where micro F1 is within {near[0]} of print and subset accuracy within {near[1]}, the root of the
+mean squared difference from the printed macro F1 is {mean:.3f} for mean F1 and {of_means:.3f} for F1 of means.
+"""
+NEAR = 0.02, 0.03
 COSTS = ["f1", "accuracy", "rank"]
 
 
@@ -46,49 +57,64 @@ def trial(dataset: str, seed: int) -> list[float]:
     X, Y = load(dataset, "train")
     X_new, Y_new = load(dataset, "test")
     model = CLEMS(cost="micro_f1", random_state=seed).fit(X, Y)  # which learns the thresholds of both
-    return [CRITERIA[criterion](Y_new, model.predict(X_new, cost=criterion)) for criterion in NAMES]
+    micro, macro = (model.predict(X_new, cost=criterion) for criterion in NAMES)
+    return [CRITERIA["micro_f1"](Y_new, micro), CRITERIA["macro_f1"](Y_new, macro), f1_of_means(Y_new, macro)]
 
 
-def as_printed(dataset: str, cost: str) -> str:
-    """One line: CLEMS as in the paper by all three criteria, and by the other macro F1."""
+def f1_of_means(Y: np.ndarray, P: np.ndarray) -> float:
+    """F1 of mean precision and mean recall over labels that some row has; a label never predicted has precision 0."""
+    there = Y.any(axis=0)
+    true = (Y * P).sum(axis=0)[there]
+    precision, recall = (np.mean(true / np.maximum(own.sum(axis=0)[there], 1)) for own in (P, Y))
+    return 2 * precision * recall / max(precision + recall, np.finfo(float).tiny)
+
+
+def as_printed(dataset: str, cost: str) -> list[float]:
+    """CLEMS as in the paper by micro F1, subset accuracy and two kinds of macro F1, next to what is printed."""
     X, Y = load(dataset, "train")
     X_new, Y_new = load(dataset, "test")
     predicted = CLEMS(cost=cost, decoder="nearest", random_state=0).fit(X, Y).predict(X_new)
-    true = (Y_new * predicted).sum(axis=0)
-    precision, recall = (np.mean(true / np.maximum(own.sum(axis=0), 1)) for own in (predicted, Y_new))
-    of_means = 2 * precision * recall / (precision + recall)
     printed = PAPER[(PAPER["dataset"] == dataset) & (PAPER["algorithm"] == f"CLEMS({cost})")]
     micro, subset, macro = (
         float(printed[printed["criterion"] == name]["value"].iloc[0])
         for name in ("micro_f1", "subset_accuracy", "macro_f1")
     )
     ours = [CRITERIA[name](Y_new, predicted) for name in ("micro_f1", "zero_one", "macro_f1")]
-    values = ours[0], micro, ours[1], subset, ours[2], of_means, macro
-    return f"| {dataset} | {cost} | " + " | ".join(f"{value:.3f}" for value in values) + " |\n"
+    return [ours[0], micro, ours[1], subset, ours[2], f1_of_means(Y_new, predicted), macro]
+
+
+def second(datasets: list[str]) -> str:
+    """Which macro F1 agrees with print."""
+    cells = [*product(datasets, COSTS)]
+    values = np.array(Parallel(n_jobs=-1)(delayed(as_printed)(*one) for one in cells))
+    lines = [[*cell, *(f"{value:.3f}" for value in own)] for cell, own in zip(cells, values, strict=True)]
+    alike = values[(abs(values[:, [0, 2]] - values[:, [1, 3]]) <= NEAR).all(axis=1)]
+    mean, of_means = np.sqrt(np.mean((alike[:, 4:6] - alike[:, 6:]) ** 2, axis=0))
+    summary = ALIKE.format(rows=len(alike), near=NEAR, mean=mean, of_means=of_means)
+    return SECOND + "".join(f"| {' | '.join(line)} |\n" for line in lines) + summary
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--output", type=Path, help="write the table here too")
     arguments = parser.parse_args()
     PAPER["dataset"] = PAPER["dataset"].str.lower()
     datasets = [*dict.fromkeys(PAPER["dataset"])]
-    trials = [*product(datasets, range(arguments.seeds))]
-    scores = Parallel(n_jobs=-1)(delayed(trial)(*one) for one in trials)
-    scores = np.array(scores).reshape(len(datasets), arguments.seeds, len(NAMES))
-    text, ahead = TEXT.format(seeds=arguments.seeds), dict.fromkeys(NAMES, 0)
-    for (place, dataset), (which, criterion) in product(enumerate(datasets), enumerate(NAMES)):
-        printed = PAPER[(PAPER["dataset"] == dataset) & (PAPER["criterion"] == criterion)]
+    trials = [(dataset, seed) for dataset in datasets for seed in range(SEEDS.get(dataset, 5))]
+    scores = np.array(Parallel(n_jobs=-1)(delayed(trial)(*one) for one in trials))
+    owner = np.array([dataset for dataset, _ in trials])
+    measures = [*NAMES, OF_MEANS]
+    text, ahead = TEXT, dict.fromkeys(measures, 0)
+    for dataset, (which, criterion) in product(datasets, enumerate(measures)):
+        printed = PAPER[(PAPER["dataset"] == dataset) & (PAPER["criterion"] == criterion.split()[0])]
         best, own = printed["value"].max(), printed[printed["algorithm"].str.startswith("CLEMS")]["value"].max()
-        direct = scores[place, :, which]
+        direct = scores[owner == dataset, which]
         value = f"{direct.mean():.3f} ± {direct.std():.3f}"
         ahead[criterion] += direct.mean() > best
         value = f"**{value}**" if direct.mean() > best else value
         text += f"| {dataset} | {criterion} | {value} | {own:.3f} | {best:.3f} |\n"
     text += "".join(f"\n{name}: ahead of every column on {n} of {len(datasets)} datasets." for name, n in ahead.items())
-    small = [dataset for dataset in datasets if dataset != "corel5k"]
-    text += "\n" + SECOND + "".join(Parallel(n_jobs=-1)(delayed(as_printed)(*one) for one in product(small, COSTS)))
+    text += "\n" + second(datasets)
     sys.stdout.write(text)
     if arguments.output:
         arguments.output.write_text(text)

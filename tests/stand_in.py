@@ -1,4 +1,4 @@
-"""Trials that do next to nothing, in a module that workers can import: its folder is put on the path by tests."""
+"""Trials that do next to nothing, in a module that workers can import."""
 
 import os
 import signal

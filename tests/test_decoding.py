@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -17,6 +17,7 @@ from clems.decoding import (
     by_rule,
     expected_costs,
     least_expected,
+    least_line,
     most_likely,
     rule_for,
 )
@@ -113,6 +114,7 @@ def test_the_general_rule_finds_nothing_better_than_the_exact_ones(posterior):
 @given(posterior=posteriors())
 def test_a_quick_decision_is_the_best_of_the_likeliest_labels_of_each_number(posterior):
     K = posterior.labels.shape[1]
+    assume(len({*posterior.labels.sum(axis=1)}) <= FEW)
     rank = np.argsort(np.argsort(-posterior.marginals, axis=1, kind="stable"), axis=1)
     for cost in map(get_cost, ("f1", "f_beta", "composition")):
         reached, _ = expected(cost, posterior, by_rule(cost, posterior, quickly=True))
@@ -147,6 +149,14 @@ def test_affine_coefficients_give_the_cost_back(name, K):
     size, tp = labels.sum(axis=1), labels @ labels.T
     costs = alpha[np.ix_(size, size)] + beta[np.ix_(size, size)] * tp
     np.testing.assert_allclose(costs, COSTS[name].pairwise(labels, labels), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(COSTS))
+def test_no_prediction_costs_less_than_the_line_of_its_size(name):
+    labels = every_vector(5)
+    costs, tp, size = COSTS[name].pairwise(labels, labels), labels @ labels.T.astype(int), labels.sum(axis=1)
+    floor, slope = np.transpose([least_line(COSTS[name], 5, predicted) for predicted in size])
+    assert (costs >= floor + slope * tp - 1e-12).all()
 
 
 def test_rows_are_decided_alone():

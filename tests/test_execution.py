@@ -5,14 +5,11 @@ import multiprocessing
 import sys
 from collections import Counter
 from contextlib import closing
-from pathlib import Path
 
 import pytest
+from stand_in import Loading, Trial, Unreadable, collected, load, work
 
 from clems.experiments.execution import BACKENDS, KEPT, attempt, execute, failed
-
-sys.path.append(str(Path(__file__).parent))
-from stand_in import Loading, Trial, Unreadable, collected, load, work
 
 pytest.importorskip("fcntl", reason="workers are killed by signals")
 

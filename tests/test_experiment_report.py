@@ -10,13 +10,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from made_records import FAILED, decision, make_plan, planned, record
 
 from clems import CRITERIA
 from clems.experiments import figures, tables
 from clems.experiments.report import show_report, statistics, write_report
 from clems.experiments.selection import results, summary
 from clems.experiments.tables import Cell, make_table, read_printed, to_csv, to_latex, to_markdown, to_rich
-from tests.test_selection import FAILED, decision, make_plan, planned, record
 
 CELL = re.compile(r"(−?[\d.]+) ± ([\d.]+) \((\d+)\)")
 LEARNERS = ["alpha", "beta", "gamma_1"]

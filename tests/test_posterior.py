@@ -23,6 +23,7 @@ from clems.decoding import (
     best_candidate,
     common_threshold,
     expected_costs,
+    improvable,
     improved,
     marginals_of,
     nearest,
@@ -521,6 +522,19 @@ def test_candidates_are_where_a_search_starts(posterior):
             searched = start if rule_for(cost).exact else improved(cost, posterior, start, least, quickly=quickly)
             assert np.array_equal(found, searched)
             assert (of(found) <= least + 1e-12).all()
+
+
+@pytest.mark.parametrize("cost", [COSTS["accuracy"], get_cost(jaccard)], ids=lambda cost: cost.name)
+@pytest.mark.parametrize("spread", [0.02, 0.3, 3])
+def test_rows_that_start_alike_are_searched_as_each_alone(cost, spread):
+    labels = RNG.permutation(every_vector(7))[:12]
+    posterior = posterior_of(labels, RNG.dirichlet(np.full(12, spread), 300))
+    best, least = best_candidate(cost, posterior)
+    rows = improvable(cost, posterior, best, least)
+    assert 0 < len(rows) < 300
+    searched = improved(cost, posterior, labels[best], least)
+    assert {*np.flatnonzero((searched != labels[best]).any(axis=1))} <= {*rows}
+    assert np.array_equal(over_candidates(cost, posterior), searched)
 
 
 def test_a_row_is_searched_alike_in_any_company():

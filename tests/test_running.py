@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from stand_in import QUICK, Trial, lasting, load, work
 
 from clems.experiments.execution import THREADS
 from clems.experiments.running import parse_budget, run
 from clems.experiments.store import Store
-
-sys.path.append(str(Path(__file__).parent))
-from stand_in import QUICK, Trial, lasting, load, work
 
 pytest.importorskip("fcntl", reason="runs are killed by signals")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -59,14 +59,25 @@ class Posterior:
     marginals: Floats
     likelihood: Floats
 
+    def part(self, rows: Any) -> Posterior:
+        """Return the distributions of some rows, by their numbers or a slice."""
+        likelihood = sparse.csr_array((self.likelihood, self.share.indices, self.share.indptr), self.share.shape)
+        return Posterior(self.labels, self.share[rows], self.marginals[rows], likelihood[rows].data)
+
+
+def dense_if_full(share: Any) -> Any:
+    """Shares as they multiply fastest; sums may then depend, up to rounding, on the company of a row."""
+    return share.toarray() if share.nnz > FULL * share.shape[0] * share.shape[1] else share
+
 
 def marginals_of(share: Any, labels: Vectors) -> Floats:
     """How probable each label is for each row, where distributions are shares of common vectors, shape (n, K)."""
-    few = labels.mean() < SPARSE
+    few = sparse.issparse(share) and labels.mean() < SPARSE
     sums = (share @ sparse.csr_array(labels, dtype=np.float64)).toarray() if few else share @ labels.astype(np.float64)
     return np.asarray(np.minimum(sums, 1))  # up to rounding they are at most 1
 
 
+FULL = 0.1  # share of numbers that are not zero above which a dense matrix multiplies faster
 SPARSE = 0.1  # share of ones below which label vectors are multiplied as a sparse matrix
 
 
@@ -132,18 +143,14 @@ def best_of_each_size(cost: Cost, posterior: Posterior, *, quickly: bool = False
     labels = posterior.labels.astype(np.float64)
     decided = np.empty((n, K), np.uint8)
     for rows in row_blocks(n, (2 if quickly else K) * (K + 1 + len(sizes)), 1 << 22):
-        share = posterior.share[rows].tocoo()
-        count = share.shape[0]
-        # One row for each row and size of truth, so that one product sums up the truths of every size.
-        by_size = sparse.csr_array(
-            (share.data, (share.row * len(sizes) + place[share.col], share.col)), (count * len(sizes), len(labels))
-        )
-        true = (by_size @ labels).reshape(count, len(sizes), K)
-        expected = by_size.sum(axis=1).reshape(count, len(sizes)) @ intercept
+        true, mass = _by_size(posterior.share[rows], labels, place, len(sizes), quickly)
+        count = len(mass)
+        expected = mass @ intercept
         if quickly:
             order = np.argsort(-posterior.marginals[rows], axis=1, kind="stable")
-            hits = np.take_along_axis(true, order[:, None, :], axis=2).cumsum(axis=2)
-            expected[:, 1:] += (slope[:, 1:] * hits).sum(axis=1)
+            hits = true[np.arange(count)[:, None], :, order]
+            np.cumsum(hits, axis=1, out=hits)
+            expected[:, 1:] += np.einsum("sm,nms->nm", slope[:, 1:], hits)
             best = expected.argmin(axis=1)
         else:
             added = slope.T @ true  # what a label adds to the cost of a prediction of size m, shape (count, K + 1, K)
@@ -155,9 +162,28 @@ def best_of_each_size(cost: Cost, posterior: Posterior, *, quickly: bool = False
     return decided
 
 
+def _by_size(share: Any, labels: Floats, place: NDArray[np.intp], count: int, quickly: bool) -> tuple[Floats, Floats]:
+    """Sum up the truths of each size: how probable labels are with it, shape (n, count, K), and it is, (n, count)."""
+    n, K = share.shape[0], labels.shape[1]
+    dense = dense_if_full(share) if quickly else share
+    if not sparse.issparse(dense):
+        true = np.empty((n, count, K))
+        for which in range(count):
+            own = place == which
+            true[:, which] = dense[:, own] @ labels[own]
+        return true, dense @ np.eye(count)[place]
+    entries = share.tocoo()
+    # One row for each row and size of truth, so that one product sums up the truths of every size.
+    apart = sparse.csr_array(
+        (entries.data, (entries.row * count + place[entries.col], entries.col)), (n * count, len(labels))
+    )
+    return (apart @ labels).reshape(n, count, K), apart.sum(axis=1).reshape(n, count)
+
+
 FEW = 8  # sizes of truths that a quick decision tells apart
 
 
+@lru_cache(8)
 def affine_coefficients(cost: Cost, K: int) -> tuple[Floats, Floats]:
     """Coefficients α and β of ``α(s, m) + β(s, m) · tp`` for s true and m predicted labels, shape (K + 1, K + 1)."""
     stairs = np.tri(K + 1, K, -1, dtype=np.uint8)  # row s holds the first s labels
@@ -193,16 +219,92 @@ def least_expected(cost: Cost, posterior: Posterior) -> Vectors:
 
 
 def best_candidate(cost: Cost, posterior: Posterior) -> tuple[NDArray[np.intp], Floats]:
-    """Find the vector of least expected cost among all vectors that rows share, and that cost; both of shape (n,)."""
+    """Find the vector of least expected cost among all vectors that rows share, and that cost; both of shape (n,).
+
+    Of those that are equal up to rounding it is the first.
+    """
     n, L = posterior.share.shape
+    share = dense_if_full(posterior.share)
     best, least = np.zeros(n, np.intp), np.full(n, np.inf)
     for block in row_blocks(L, max(n, L), 1 << 22):
-        expected = np.asarray(posterior.share @ cost.pairwise(posterior.labels, posterior.labels[block]))
-        own = expected.argmin(axis=1)
-        value = expected[np.arange(n), own]
-        better = value < least
+        expected = np.asarray(share @ cost.pairwise(posterior.labels, posterior.labels[block]))
+        value = expected.min(axis=1)
+        own = (expected * GAIN <= value[:, None]).argmax(axis=1)
+        better = value < least * GAIN
         best[better], least[better] = block.start + own[better], value[better]
     return best, least
+
+
+def improvable(
+    cost: Cost, posterior: Posterior, best: NDArray[np.intp], least: Floats, *, quickly: bool = False
+) -> NDArray[np.intp]:
+    """Find the rows for which a search from their best candidate finds something.
+
+    Rows that consider the same vector are taken together, so that its costs are computed once for all of them. Where
+    few of them start from the same candidate, that does not pay: all rows are returned.
+
+    Parameters
+    ----------
+    cost : Cost
+        Any cost.
+    posterior : Posterior
+        Distribution of label vectors of n rows.
+    best : ndarray of shape (n,)
+        Place of the candidate of each row.
+    least : ndarray of shape (n,)
+        Their expected costs.
+    quickly : bool, default=False
+        Whether only prefixes are considered.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+    """
+    labels, K = posterior.labels, posterior.labels.shape[1]
+    found = np.zeros(len(best), bool)
+    names = np.random.default_rng(0).integers(2**62, size=(K,))  # sums of which name sets of labels
+    for rows in row_blocks(len(best), len(labels)):
+        starts, which = np.unique(best[rows], return_inverse=True)
+        if len(starts) > ALIKE * len(which):
+            found[rows] = True
+            continue
+        share, marginals, wanted = posterior.share[rows].toarray(), posterior.marginals[rows], least[rows] * GAIN
+        order = np.argsort(-marginals, axis=1, kind="stable")
+        prefixes, named = np.zeros(marginals.shape, np.uint8), np.zeros(len(marginals), np.int64)
+        hits = np.zeros(len(marginals))
+        for size in range(1 + int((marginals > RARE).sum(axis=1).max(initial=0))):
+            if size:
+                label = order[:, size - 1]
+                prefixes[np.arange(len(label)), label] = 1
+                named += names[label]
+                hits += marginals[np.arange(len(label)), label]
+            floor, slope = least_line(cost, K, size)
+            able = floor + slope * hits < wanted
+            if not able.any():
+                continue
+            some: Any = slice(None) if able.mean() > 0.5 else np.flatnonzero(able)  # to pick most takes longer than all
+            _, first, place = np.unique(named[some], return_index=True, return_inverse=True)
+            costs = np.ascontiguousarray(cost.pairwise(labels, prefixes[some][first]).T)
+            found[rows][some] |= np.einsum("ij,ij->i", share[some], costs[place]) < wanted[some]
+        for number, start in enumerate([] if quickly else starts):
+            own = np.flatnonzero(which == number)
+            expected = share[own] @ cost.pairwise(labels, labels[start] ^ np.eye(K, dtype=np.uint8))
+            found[rows.start + own] |= expected.min(axis=1) < wanted[own]
+    return np.flatnonzero(found)
+
+
+@lru_cache(1024)
+def least_line(cost: Cost, K: int, size: int) -> tuple[float, float]:
+    """Numbers a and b such that so many predicted labels, tp of them true, cost at least ``a + b · tp``."""
+    if cost.formula is None:
+        return 0.0, 0.0
+    tp, true = np.ogrid[: size + 1.0, : K + 1.0]
+    costs = cost.formula(Counts(tp, true, np.array(float(size)), float(K)))
+    least = np.where((tp <= true) & (true + size - tp <= K), costs, np.inf).min(axis=1)
+    return float(least[0]), float(((least[1:] - least[0]) / np.arange(1, size + 1)).min(initial=0))
+
+
+ALIKE = 0.25  # candidates for each row up to which rows are taken together
 
 
 def improved(cost: Cost, posterior: Posterior, start: Vectors, least: Floats, *, quickly: bool = False) -> Vectors:
@@ -358,8 +460,11 @@ RULES = {
 def over_candidates(cost: Cost, posterior: Posterior, *, quickly: bool = False) -> Vectors:
     """Predict the best of the vectors that rows share; for a cost without an exact rule, search from there."""
     best, least = best_candidate(cost, posterior)
-    start = posterior.labels[best]
-    return start if rule_for(cost).exact else improved(cost, posterior, start, least, quickly=quickly)
+    decided = posterior.labels[best]
+    if not rule_for(cost).exact and not (quickly and cost.formula is None):
+        rows = improvable(cost, posterior, best, least, quickly=quickly)
+        decided[rows] = improved(cost, posterior.part(rows), decided[rows], least[rows], quickly=quickly)
+    return decided
 
 
 def by_rule(cost: Cost, posterior: Posterior, *, quickly: bool = False) -> Vectors:
@@ -397,11 +502,11 @@ def ranked(cost: Cost, posterior: Posterior, predicted: Vectors, k: int) -> TopK
     K = predicted.shape[1]
     labels = np.empty((n, k, K), np.uint8)
     probability, costs = np.empty((n, k)), np.empty((n, k))
+    between = cost.pairwise(posterior.labels, posterior.labels)
     for rows in row_blocks(n, L):
-        share, own = posterior.share[rows], predicted[rows]
-        part = Posterior(posterior.labels, share, posterior.marginals[rows], share.data)
-        count = share.shape[0]
-        expected = np.asarray(share @ cost.pairwise(posterior.labels, posterior.labels))
+        part, own = posterior.part(rows), predicted[rows]
+        share, count = part.share, len(own)
+        expected = np.asarray(share @ between)
         same = np.array([(posterior.labels == vector).all(axis=1) for vector in own]).reshape(count, L)
         dense = share.toarray()
         labels[rows, 0], costs[rows, 0] = own, expected_costs(cost, part, own)

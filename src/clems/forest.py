@@ -143,7 +143,8 @@ def grow_trees(
         if target.shape[1] > WIDE:
             target = target @ own.standard_normal((target.shape[1], WIDE))
         tree = ExtraTreeRegressor(**settings, random_state=own.randint(2**31 - 1))
-        tree.fit(features, target[groups], sample_weight=bag, check_input=False)
+        weighted = sampled or weight is not None  # weights are checked, which takes a tenth of the time of a small tree
+        tree.fit(features, target[groups], sample_weight=bag if weighted else None, check_input=False)
         return tree, bag
 
     seeds = random_state.randint(2**31 - 1, size=n_trees).tolist()
@@ -183,9 +184,12 @@ def trees_of(forest: Any, n: int, weight: NDArray[np.float64] | None) -> Trees:
 def leaves_of(trees: list[Any], X: Any, n_jobs: int | None = None) -> Nodes:
     """Leaf of each row in each tree, shape (T, n)."""
     features = sparse.csr_array(X, dtype=np.float32) if sparse.issparse(X) else np.ascontiguousarray(X, np.float32)
-    return np.stack(
-        Parallel(n_jobs=n_jobs, prefer="threads")(delayed(tree.apply)(features, check_input=False) for tree in trees)
-    )
+
+    def leaves(some: list[Any]) -> Nodes:
+        return np.stack([tree.tree_.apply(features) for tree in some])  # without checks, a fifth of the time
+
+    tens = [trees[first : first + 10] for first in range(0, len(trees), 10)]
+    return np.concatenate(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(leaves)(some) for some in tens))
 
 
 def ancestors(trees: list[Any], depth: int | None) -> Nodes:
@@ -209,11 +213,12 @@ def ancestors(trees: list[Any], depth: int | None) -> Nodes:
     if depth is None:
         return found
     # All trees go down together, level by level; −1 stays below 0 as the child of a leaf.
+    shift = np.repeat(starts[:-1], np.diff(starts))
     left, right = (
-        np.concatenate([np.where(own < 0, -1, own + start) for own, start in zip(children, starts[:-1], strict=True)])
+        np.where(children < 0, -1, children + shift)
         for children in (
-            [tree.tree_.children_left for tree in trees],
-            [tree.tree_.children_right for tree in trees],
+            np.concatenate([tree.tree_.children_left for tree in trees]),
+            np.concatenate([tree.tree_.children_right for tree in trees]),
         )
     )
     level, below = starts[:-1], 0

@@ -13,7 +13,7 @@ from sklearn.metrics import euclidean_distances
 from sklearn.neighbors import KNeighborsRegressor
 
 from clems.counts import Floats
-from clems.decoding import marginals_of
+from clems.decoding import dense_if_full, marginals_of
 from clems.forest import LeafShares, Leaves, Trees, has_trees, sort_leaves, trees_of
 
 Rows = NDArray[np.intp]
@@ -36,12 +36,17 @@ class Seen:
     ----------
     share : CSR array of shape (n, L)
         How probable each candidate is, as the source has it.
-    points : ndarray of shape (n, M)
-        Predicted points in the embedded space.
+    place : ndarray of shape (n, M) or callable
+        Predicted points in the embedded space, or a function that computes them, since few decisions need them.
     """
 
     share: Any
-    points: Floats
+    place: Any
+
+    @property
+    def points(self) -> Floats:
+        """Predicted points in the embedded space, shape (n, M)."""
+        return np.asarray(self.place() if callable(self.place) else self.place)
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ class ByLeaves:
 
     def of_share(self, share: Any) -> Seen:
         """See rows whose shares are known."""
-        return Seen(share, share @ self.points)
+        return Seen(share, lambda: share @ self.points)
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,7 @@ class ByNeighbours:
         n, k = neighbour.shape
         place = np.repeat(np.arange(n), k), self.groups[neighbour].ravel()
         share = sparse.coo_array((weight.ravel(), place), (n, len(self.points))).tocsr()
-        return Seen(share, share @ self.points)
+        return Seen(share, lambda: share @ self.points)
 
 
 @dataclass(frozen=True)
@@ -278,7 +283,7 @@ def sharpened(share: Any, sharpness: float) -> Any:
 
 def surprise(share: Any, labels: NDArray[np.uint8], Y: NDArray[np.uint8]) -> Floats:
     """How surprising the labels of each row are, each label by itself: minus the logarithm of its probability."""
-    p = np.clip(marginals_of(share, labels), LEAST, 1 - LEAST)
+    p = np.clip(marginals_of(dense_if_full(share), labels), LEAST, 1 - LEAST)
     return np.asarray(-np.log(np.where(Y == 1, p, 1 - p)).sum(axis=1))
 
 
@@ -314,9 +319,18 @@ def choose_shape(
     """
     seen = {option: source.held_out(option) for option in source.options}
     chosen = _least(seen, surprises, weight, sharpness, (1, USUAL, 5))
-    cheap = chosen if costs is None else _least(seen, costs, weight, sharpness, (USUAL,))
-    if costs is not None and cheap != chosen:
-        values = [costs(seen[option], power) for option, power in (chosen, cheap)]
+    if costs is None:
+        return *chosen, seen[chosen[0]]
+    known: dict[Any, Floats] = {}
+
+    def once(own: Seen, power: float) -> Floats:
+        key = id(own), power
+        known[key] = known[key] if key in known else costs(own, power)
+        return known[key]
+
+    cheap = _least(seen, once, weight, sharpness, (USUAL,))
+    if cheap != chosen:
+        values = [once(seen[option], power) for option, power in (chosen, cheap)]
         gain, error = mean_and_error(values[0] - values[1], weight)
         chosen = cheap if gain > error else chosen
     return *chosen, seen[chosen[0]]

@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from clems.cli import datasets, experiment
+from clems.cli.compare import compare
 from clems.cli.console import EXITS, sentence_of
 from clems.cli.evaluate import evaluate
 from clems.cli.fit import fit
@@ -25,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-for command in (fit, predict, evaluate, inspect):
+for command in (fit, predict, evaluate, inspect, compare):
     app.command(epilog=EXITS)(command)
 app.add_typer(datasets.app, name="datasets")
 app.add_typer(experiment.app, name="experiment")

@@ -101,7 +101,7 @@ def run(
         Store(folder),
         run_trial,
         chosen.spec.load,
-        {},
+        chosen.spec.own_costs(),
         backend=backend.value,
         jobs=jobs,
         scheduler=scheduler,

@@ -116,6 +116,13 @@ def execute(
     tuple of trial and dict
         In the order in which trials end.
     """
+    check_backend(backend, jobs, scheduler)
+    results: Results[T] = BACKENDS[backend](trials, work, load, costs, jobs, scheduler)
+    return results
+
+
+def check_backend(backend: str, jobs: int | None, scheduler: str | None) -> None:
+    """Refuse what there is not, or what does not go together."""
     if backend not in BACKENDS:
         raise ValueError(f"No backend {backend!r}; there are {', '.join(BACKENDS)}.")
     if jobs is not None and jobs < 1:
@@ -124,8 +131,6 @@ def execute(
         raise ValueError(
             f"Only the backend dask has a scheduler; got scheduler={scheduler!r} with backend={backend!r}."
         )
-    results: Results[T] = BACKENDS[backend](trials, work, load, costs, jobs, scheduler)
-    return results
 
 
 def attempt(trial: AnyTrial, work: Work, dataset: Callable[[], Any], costs: Any) -> Record:

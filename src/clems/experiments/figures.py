@@ -12,9 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clems.criteria import get_criterion
 from clems.datasets.writing import replacing
-from clems.experiments.selection import Ranking, Records, interval, over_datasets, results, summary, time_ratios
+from clems.experiments.plan import Plan
+from clems.experiments.selection import Records, results, summary
+from clems.experiments.significance import Ranking, interval, over_datasets
+from clems.experiments.spec import Spec
+from clems.experiments.times import time_ratios
+from clems.experiments.trial import criterion_named
 
 # Colours of Okabe and Ito, which all eyes tell apart; the palest ones last.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9"]
@@ -42,6 +46,7 @@ STYLE = {
     "svg.fonttype": "none",  # text stays text, which can be searched and read aloud
     "svg.hashsalt": "clems",  # the same figure is the same file
 }
+LEAST_WIDTH = 3.2  # inches, for a legend above a single panel
 COLUMNS = 4  # panels side by side at most
 
 
@@ -61,7 +66,7 @@ class Look:
         return "--" if self.line == "-" else self.line
 
 
-def looks(spec: Any) -> dict[str, Look]:
+def looks(spec: Spec) -> dict[str, Look]:
     """Give each learner a colour, a marker and a line of its own."""
     return {
         name: Look(
@@ -75,7 +80,7 @@ def looks(spec: Any) -> dict[str, Look]:
     }
 
 
-def curves(plan: Any, records: Records, criteria: Sequence[str] | None = None) -> Any:
+def curves(plan: Plan, records: Records, criteria: Sequence[str] | None = None) -> Any:
     """Draw values over the position x, in a panel for each dataset and criterion.
 
     Each point stands at its own x. Bands are 95 % confidence intervals of the mean by the t distribution. A learner
@@ -109,7 +114,7 @@ def curves(plan: Any, records: Records, criteria: Sequence[str] | None = None) -
         for at, ((dataset, criterion), ax) in enumerate(zip(panels, axes, strict=True)):
             here = cells[(cells["dataset"] == dataset) & (cells["criterion"] == criterion)]
             _curves_of(ax, here, own)
-            kind = get_criterion(criterion)
+            kind = criterion_named(criterion)
             ax.set_title(f"{dataset}: {kind.title} {kind.arrow}", loc="left", fontweight="bold")
             if at + columns >= len(panels):
                 ax.set_xlabel(plan.spec.x_label or "x")
@@ -151,7 +156,7 @@ def _ticks() -> Any:
     return MaxNLocator(5, steps=[1, 2, 5, 10])
 
 
-def times(plan: Any, records: Records) -> Any:
+def times(plan: Plan, records: Records) -> Any:
     """Draw running times of training, prediction and both as multiples of those of the baseline, on a log axis.
 
     Whiskers are 95 % confidence intervals. Without a baseline bars are seconds.
@@ -220,7 +225,7 @@ def _multiple(value: float, _: Any = None) -> str:
     return f"{value:g}"
 
 
-def critical_differences(plan: Any, records: Records) -> dict[str, Any]:
+def critical_differences(plan: Plan, records: Records) -> dict[str, Any]:
     """Draw average ranks over datasets for each criterion; bars join learners whose ranks do not differ significantly.
 
     Parameters
@@ -239,7 +244,7 @@ def critical_differences(plan: Any, records: Records) -> dict[str, Any]:
     return {name: _ranks(plan.spec, own) for name, own in rankings.items() if isinstance(own, Ranking)}
 
 
-def _ranks(spec: Any, ranking: Ranking) -> Any:
+def _ranks(spec: Spec, ranking: Ranking) -> Any:
     with _style():
         try:
             from scikit_posthocs import critical_difference_diagram  # type: ignore[import-untyped]
@@ -249,7 +254,7 @@ def _ranks(spec: Any, ranking: Ranking) -> Any:
         titles = {name: own[name].title for name in ranking.learners}
         figure, (ax,) = _panels(1, 1, (5.6, 1.0 + 0.16 * len(titles)))
         ax.grid(visible=False)
-        heading = get_criterion(ranking.criterion)
+        heading = criterion_named(ranking.criterion)
         ax.set_title(
             f"{heading.title} {heading.arrow}: average ranks on {len(ranking.datasets)} datasets, "
             f"critical difference {ranking.critical_difference:.2f}",
@@ -304,7 +309,7 @@ def _panels(number: int, columns: int, size: tuple[float, float] = (2.1, 1.75)) 
     from matplotlib.figure import Figure
 
     lines = max(math.ceil(number / columns), 1)
-    figure = Figure(figsize=(columns * size[0], lines * size[1]), layout="constrained")
+    figure = Figure(figsize=(max(columns * size[0], LEAST_WIDTH), lines * size[1]), layout="constrained")
     axes = figure.subplots(lines, columns, squeeze=False).ravel().tolist()
     for ax in axes[number:]:
         ax.remove()
@@ -312,12 +317,13 @@ def _panels(number: int, columns: int, size: tuple[float, float] = (2.1, 1.75)) 
 
 
 def _legend(figure: Any, handles: Sequence[Any], labels: Sequence[str]) -> None:
-    """Put one legend above all panels, in as many columns as there is room for."""
+    """Put one legend above all panels, in as many columns as there is room for, and make room for its lines."""
     if not labels:
         return
     room = int(figure.get_figwidth() / (0.45 + 0.075 * max(map(len, labels))))
     lines = math.ceil(len(labels) / max(room, 1))
     figure.legend(handles, labels, loc="outside upper center", ncols=math.ceil(len(labels) / lines))
+    figure.set_figheight(figure.get_figheight() + 0.18 * lines)
 
 
 def _style() -> AbstractContextManager[Any]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from clems.classifier import MultiLabelClassifier
+from clems.cost import Cost
 from clems.costs import COSTS
 from clems.datasets.catalogue import CATALOGUE
 from clems.experiments.spec import Entry, Spec, SpecError
@@ -86,12 +87,13 @@ def make_plan(spec: Spec) -> Plan:
     for any cost after training, has one for all of them.
     """
     planned: list[Planned] = []
+    own = spec.own_costs()
     wanted = {name: [entry.cost] if entry.cost else spec.criteria for name, entry in spec.learners.items()}
     without_rule = {
         (name, criterion)
         for name, entry in spec.learners.items()
         for criterion in wanted[name]
-        if not answers(LEARNERS[entry.kind], criterion)
+        if not answers(LEARNERS[entry.kind], criterion, own)
     }
     costs_of = {name: [cost for cost in own if (name, cost) not in without_rule] for name, own in wanted.items()}
     costs_of_kind: dict[str, set[str]] = {}  # what one fit decides for, whichever entry asks for it
@@ -120,11 +122,12 @@ def make_plan(spec: Spec) -> Plan:
     return Plan(spec, planned, without_rule)
 
 
-def answers(learner: type[MultiLabelClassifier], criterion: str) -> bool:
+def answers(learner: type[MultiLabelClassifier], criterion: str, own: Mapping[str, Cost]) -> bool:
     """Whether a learner has an answer for a criterion: it has a rule for it, or takes no cost at all."""
     if not (learner.cost_sensitive or learner.cost_at_predict):
         return True
-    return learner.supports(COSTS[criterion]) if criterion in COSTS else learner.label_based
+    cost = own.get(criterion, COSTS.get(criterion))
+    return learner.label_based if cost is None else learner.supports(cost)
 
 
 def ways(

@@ -5,16 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from clems.criteria import get_criterion
 from clems.datasets.writing import replacing
 from clems.experiments.figures import critical_differences, curves, save, times
-from clems.experiments.selection import ALPHA, Ranking, Records, over_datasets, results
+from clems.experiments.plan import Plan
+from clems.experiments.selection import Records, results
+from clems.experiments.significance import ALPHA, Ranking, over_datasets
 from clems.experiments.tables import Table, make_table, to_csv, to_latex, to_markdown, to_rich
+from clems.experiments.trial import criterion_named
 
 SUFFIXES = (".md", ".csv", ".tex")
 
 
-def write_report(plan: Any, records: Records, output: Path, command: str = "") -> list[Path]:
+def write_report(plan: Plan, records: Records, output: Path, command: str = "") -> list[Path]:
     """Write a report with what records there are.
 
     Files are written whole or not at all, and depend on plan and records only.
@@ -53,7 +55,7 @@ def write_report(plan: Any, records: Records, output: Path, command: str = "") -
     return [*(path.with_suffix(end) for path in figures.values() for end in (".png", ".svg")), output]
 
 
-def show_report(plan: Any, records: Records, console: Any) -> None:
+def show_report(plan: Plan, records: Records, console: Any) -> None:
     """Show a report in a terminal.
 
     Parameters
@@ -83,9 +85,9 @@ def show_report(plan: Any, records: Records, console: Any) -> None:
         say(note, "dim")
 
 
-def statistics(plan: Any, records: Records) -> list[str]:
-    """Compare learners over datasets, in a sentence or two for each criterion; only tables are compared so."""
-    if plan.spec.kind != "table":
+def statistics(plan: Plan, records: Records) -> list[str]:
+    """Compare learners over datasets, in a sentence or two for each criterion of a table."""
+    if plan.spec.kind != "table" or len(plan.spec.datasets) < 2:
         return []
     titles = {name: entry.title or name for name, entry in plan.spec.learners.items()}
     rankings = over_datasets(results(plan, records))
@@ -119,11 +121,11 @@ def _listed(names: list[str]) -> str:
 
 
 def _heading(criterion: str) -> str:
-    own = get_criterion(criterion)
+    own = criterion_named(criterion)
     return f"{own.title} {own.arrow}"
 
 
-def _figures(plan: Any, records: Records) -> tuple[list[tuple[str, str, Any]], str]:
+def _figures(plan: Plan, records: Records) -> tuple[list[tuple[str, str, Any]], str]:
     """Name, title and figure of each, and a remark if some could not be drawn."""
     if plan.spec.kind == "curves":
         return [(name, _heading(name), curves(plan, records, [name])) for name in plan.spec.criteria], ""
@@ -136,7 +138,7 @@ def _figures(plan: Any, records: Records) -> tuple[list[tuple[str, str, Any]], s
     return [(f"ranks-{name}", f"Average ranks, {_heading(name)}", figure) for name, figure in drawn.items()], ""
 
 
-def _markdown(plan: Any, records: Records, table: Table, figures: dict[str, Path], remark: str, command: str) -> str:
+def _markdown(plan: Plan, records: Records, table: Table, figures: dict[str, Path], remark: str, command: str) -> str:
     pictures = [f"![{title}]({path.name.replace(' ', '%20')})" for title, path in figures.items()]
     parts = [f"# {table.title}"]
     if command:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Protocol, TypeVar
 
-from clems.experiments.execution import AnyTrial, Load, Work, execute
+from clems.experiments.execution import AnyTrial, Load, Work, check_backend, execute
 from clems.experiments.store import Record, Store
 
 T = TypeVar("T", bound=AnyTrial)
@@ -104,6 +104,7 @@ def run(
     Outcome
         Where the trials stand.
     """
+    check_backend(backend, jobs, scheduler)
     start = monotonic()
     distinct = {trial.key: trial for trial in trials}
     with store:  # from here on, as nobody wants to hear after an hour that another run is writing

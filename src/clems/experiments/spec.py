@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import tomllib
+from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from joblib import hash as joblib_hash  # type: ignore[import-untyped]
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from clems.cost import Cost
+from clems.cost_files import function_of
+from clems.costs import get_cost
 from clems.criteria import CRITERIA
 from clems.datasets import Dataset, load_dataset, read_dataset
 from clems.datasets.catalogue import CATALOGUE
@@ -36,12 +41,11 @@ def _one_of(what: str, allowed: Any) -> Any:
 
 
 Count = Annotated[int, Field(ge=1, strict=True)]
-CriterionName = Annotated[str, _one_of("criterion", CRITERIA)]
 LearnerName = Annotated[str, _one_of("learner", LEARNERS)]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
 
 class SplitSpec(_Part):
@@ -115,7 +119,7 @@ class Entry(_Part):
     grid: dict[str, list[Any]] = {}
     along: dict[str, list[Any]] = {}
     at: list[float] = []
-    cost: CriterionName | None = None
+    cost: str | None = None
     notes: str = ""
 
     @model_validator(mode="after")
@@ -167,7 +171,9 @@ class Spec(_Part):
     seed : int
         From which all seeds come.
     data : dict
-        Datasets of one's own.
+        Datasets of one's own: files, or datasets at hand.
+    costs : dict
+        Costs of one's own by the name that criteria call them: ``"module:function"``, or a Cost.
     printed : Path or None
         CSV of values printed elsewhere to show beside: dataset, learner, criterion, mean and ste.
     baseline : str or None
@@ -181,7 +187,7 @@ class Spec(_Part):
     title: str
     kind: Literal["table", "curves", "times"] = "table"
     datasets: list[str] = Field(min_length=1)
-    criteria: list[CriterionName] = Field(min_length=1)
+    criteria: list[str] = Field(min_length=1)
     learners: dict[str, Entry] = Field(min_length=1)
     repetitions: Count = 5
     repetitions_on: dict[str, Count] = {}
@@ -189,7 +195,8 @@ class Spec(_Part):
     depths: list[Count] = Field(default=DEPTHS, min_length=1)
     split: SplitSpec = SplitSpec()
     seed: int = Field(default=0, ge=0)
-    data: dict[str, DataSpec] = {}
+    data: dict[str, DataSpec | Dataset] = {}
+    costs: dict[str, Any] = {}
     printed: Path | None = None
     baseline: str | None = None
     x_label: str = ""
@@ -212,10 +219,17 @@ class Spec(_Part):
             mentioned[f"learners.{name}.on"] = [*entry.on]
         for key, names in mentioned.items():
             if unknown := [name for name in names if name not in known]:
-                allowed = ", ".join(sorted(known))
+                close = get_close_matches(unknown[0], known, n=1)
+                meant = f"did you mean {close[0]!r}? " if close else ""
                 raise ValueError(
-                    f"{key}: there is no dataset {unknown[0]!r}; allowed are {allowed} and those of [data]"
+                    f"{key}: there is no dataset {unknown[0]!r}; {meant}list_datasets() lists those that are known, "
+                    "and [data] adds your own"
                 )
+        wanted = {f"learners.{name}.cost": entry.cost for name, entry in self.learners.items() if entry.cost}
+        for key, name in [*(("criteria", name) for name in self.criteria), *wanted.items()]:
+            if name not in CRITERIA and name not in self.costs:
+                allowed = ", ".join(sorted(CRITERIA))
+                raise ValueError(f"{key}: there is no criterion {name!r}; allowed are {allowed} and those of [costs]")
         for key, names in (("datasets", self.datasets), ("criteria", self.criteria)):
             if repeated := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
                 raise ValueError(f"{key}: {repeated[0]!r} is listed twice")
@@ -240,16 +254,34 @@ class Spec(_Part):
         if part != "all":
             raise SpecError(f"data.{name}: a file of one's own has no published split; use split.kind = 'random'.")
         own = self.data[name]
-        return read_dataset(own.path, **{"name": name} | own.options)
+        return own if isinstance(own, Dataset) else read_dataset(own.path, **{"name": name} | own.options)
 
     def fingerprint(self, name: str) -> str:
-        """Checksum of what a dataset of one's own is read from and how; of those of the catalogue, nothing."""
-        if name not in self.data:
+        """Checksum of what is one's own: costs, and the content of a dataset and how it is read; "" if nothing is."""
+        if name not in self.data and not self.costs:
             return ""
-        own = self.data[name]
-        digest = hashlib.sha256(repr(sorted(own.options.items())).encode())
-        digest.update(own.path.read_bytes())
-        return digest.hexdigest()[:16]
+        own = self.data.get(name)
+        content = [own.X, own.Y] if isinstance(own, Dataset) else own and [own.path.read_bytes(), own.options]
+        return str(joblib_hash([content, {name: _identity(cost) for name, cost in self.costs.items()}]))[:16]
+
+    def own_costs(self) -> dict[str, Cost]:
+        """Costs of one's own by name."""
+        return {name: _cost(name, given) for name, given in self.costs.items()}
+
+
+def _identity(cost: Any) -> Any:
+    """Tell a cost from another one, also of functions without a name."""
+    function = getattr(cost, "function", cost)
+    code = getattr(function, "__code__", None)
+    return cost if code is None else [function.__qualname__, code.co_code, code.co_names, repr(code.co_consts)]
+
+
+def _cost(name: str, given: Any) -> Cost:
+    """Return the cost that is meant, which a trial calls by the name of the spec."""
+    try:
+        return replace(get_cost(function_of(given) if isinstance(given, str) else given), name=name)
+    except (TypeError, ValueError) as error:
+        raise SpecError(f"costs.{name}: {error}") from None
 
 
 def read_spec(path: str | Path) -> Spec:
@@ -276,7 +308,11 @@ def read_spec(path: str | Path) -> Spec:
         raise SpecError(f"{path} is not TOML: {error}.") from None
     spec = check_spec(given, str(path))
     folder = path.resolve().parent
-    data = {name: own.model_copy(update={"path": folder / own.path}) for name, own in spec.data.items()}
+    data = {
+        name: own.model_copy(update={"path": folder / own.path})
+        for name, own in spec.data.items()
+        if isinstance(own, DataSpec)
+    }
     for name, own in data.items():
         if not own.path.is_file():
             raise SpecError(f"{path}: data.{name}.path: there is no file {own.path}.")

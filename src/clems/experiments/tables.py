@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clems.criteria import get_criterion
-from clems.experiments.selection import ALPHA, Records, against_best, missing, results, summary, time_ratios
+from clems.experiments.plan import Plan
+from clems.experiments.selection import Records, missing, results, summary
+from clems.experiments.significance import ALPHA, against_best
+from clems.experiments.times import time_ratios
+from clems.experiments.trial import criterion_named
 
 NAN = float("nan")
 NO_RULE = "–"
@@ -197,7 +200,7 @@ class Table:
         return lines
 
 
-def make_table(plan: Any, records: Records) -> Table:
+def make_table(plan: Plan, records: Records) -> Table:
     """Make the table that a spec asks for, with what records there are.
 
     Parameters
@@ -217,7 +220,7 @@ def make_table(plan: Any, records: Records) -> Table:
     return Table(spec.title, headings, rows, x_label, legend, missing(plan, records).sentences, footnotes)
 
 
-def _rows(plan: Any, frame: pd.DataFrame) -> tuple[list[Row], list[str]]:
+def _rows(plan: Plan, frame: pd.DataFrame) -> tuple[list[Row], list[str]]:
     spec = plan.spec
     cells = {_place(one): one for one in summary(frame).to_dict("records")}
     tests = {_place(one): one for one in against_best(frame).to_dict("records")}
@@ -229,7 +232,7 @@ def _rows(plan: Any, frame: pd.DataFrame) -> tuple[list[Row], list[str]]:
     places_of = {(one.trial.dataset, one.learner, one.x) for one in plan.planned}
     rows = []
     for dataset, criterion in ((dataset, criterion) for dataset in positions for criterion in spec.criteria):
-        own = get_criterion(criterion)
+        own = criterion_named(criterion)
         for x in positions[dataset] or [None]:
             made = {}
             for name in spec.learners:
@@ -340,7 +343,7 @@ def read_printed(path: Path) -> dict[tuple[str, str, str], tuple[float, float]]:
     return dict(zip(keys, numbers.itertuples(index=False, name=None), strict=True))
 
 
-def _time_rows(plan: Any, frame: pd.DataFrame) -> tuple[list[Row], list[str]]:
+def _time_rows(plan: Plan, frame: pd.DataFrame) -> tuple[list[Row], list[str]]:
     spec = plan.spec
     # Training and prediction are the same for all criteria, up to the choice of depth: the first speaks for all.
     frame = frame[frame["criterion"] == spec.criteria[0]]

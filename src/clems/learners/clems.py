@@ -25,6 +25,7 @@ from clems.decoding import (
     LABEL_BASED,
     Posterior,
     TopK,
+    dense_if_full,
     expected_costs,
     marginals_of,
     nearest,
@@ -452,7 +453,7 @@ class CLEMS(LabelEmbeddingClassifier):
 
             def costs(seen: Seen, sharpness: float) -> Floats:
                 decide = self._decision(None, quickly=True)
-                return self.cost_.rowwise(truth, decide(seen, self._posterior(seen, sharpness)))
+                return self.cost_.rowwise(truth, decide(seen, self._posterior(seen, sharpness, quickly=True)))
 
             option, self.sharpness_, seen = choose_shape(
                 source, surprises, None if self._own_label_based else costs, weight, sharpness
@@ -478,9 +479,9 @@ class CLEMS(LabelEmbeddingClassifier):
         seen = self._see(X, self.n_jobs)
         return seen, self._posterior(seen, self.sharpness_)
 
-    def _posterior(self, seen: Seen, sharpness: float) -> Posterior:
+    def _posterior(self, seen: Seen, sharpness: float, *, quickly: bool = False) -> Posterior:
         share, labels = sharpened(seen.share, sharpness), self.candidates_.labels
-        return Posterior(labels, share, marginals_of(share, labels), share.data)
+        return Posterior(labels, share, marginals_of(dense_if_full(share) if quickly else share, labels), share.data)
 
     def _decision(self, cost: Any, *, quickly: bool = False) -> Decision:
         """How to decide for another cost, or for the model's own."""

@@ -1,0 +1,177 @@
+"""Which learner for my data and my cost: an experiment of one dataset and one criterion, in one call."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pandas as pd
+from rich.console import Console
+
+from clems.costs import COSTS, get_cost
+from clems.criteria import CRITERIA
+from clems.datasets import Dataset
+from clems.experiments.plan import Plan, make_plan
+from clems.experiments.report import show_report, write_report
+from clems.experiments.running import run
+from clems.experiments.selection import results, summary
+from clems.experiments.significance import against_best
+from clems.experiments.spec import DEPTHS, SpecError, check_spec
+from clems.experiments.store import Store
+from clems.experiments.trial import run_trial
+from clems.learners import LEARNERS
+
+QUICK = [name for name in LEARNERS if name != "cft"]  # which takes many times as long as all others together
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What learners achieved on one dataset for one cost.
+
+    Attributes
+    ----------
+    plan : Plan
+        What was compared.
+    records : mapping
+        What came out of each trial.
+    """
+
+    plan: Plan
+    records: Mapping[str, Any]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One line per learner, the best first.
+
+        Mean and standard error over the repetitions, and `p`: how probable so great a distance to the best is by chance
+        alone, corrected for the number of rivals; NaN for the best itself.
+        """
+        found = results(self.plan, self.records)
+        cells = summary(found).set_index("learner").sort_values("rank", kind="stable")
+        tests = against_best(found).set_index("learner")["p"]
+        return cells[["mean", "standard_error", "n", "rank"]].join(tests)
+
+    @property
+    def best(self) -> str:
+        """Name of the learner with the best mean."""
+        return str(self.table.index[0])
+
+    def report(self, output: str | Path) -> list[Path]:
+        """Write what was found to a file: Markdown, CSV or LaTeX."""
+        return write_report(self.plan, self.records, Path(output))
+
+    def __str__(self) -> str:
+        console = Console(file=StringIO(), width=100)
+        show_report(self.plan, self.records, console)
+        return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+
+
+def compare(
+    data: Dataset,
+    cost: Any = "f1",
+    *,
+    learners: Sequence[str] | Mapping[str, Mapping[str, Any]] = tuple(QUICK),
+    repetitions: int = 5,
+    trees: int = 100,
+    depths: Sequence[int] = tuple(DEPTHS),
+    seed: int = 0,
+    backend: str = "local",
+    jobs: int | None = None,
+    budget: float | None = None,
+    store: str | Path | None = None,
+) -> Comparison:
+    """Compare learners on one's own data for one's own cost.
+
+    Rows are split at random, half for training and a quarter each to choose the depth of trees and to test, several
+    times over; all learners get the same splits.
+
+    Parameters
+    ----------
+    data : Dataset
+        The data; :func:`clems.datasets.read_dataset` reads them, ``Dataset(X, Y, feature_names, label_names)`` takes
+        arrays.
+    cost : str, Cost or callable, default="f1"
+        What a mistake costs, as learners take it; also "micro_f1" and "macro_f1".
+    learners : sequence of str or mapping, default=all but "cft"
+        Keys of `LEARNERS`, or a name for each entry with its ``kind`` and ``parameters`` as in an experiment's file.
+        CFT is left out by default because it takes many times as long as the others.
+    repetitions : int, default=5
+        Splits.
+    trees : int, default=100
+        Trees of default forests.
+    depths : sequence of int, default=(5, 10, 15, 20, 25, 30, 35)
+        Depths of trees to choose from.
+    seed : int, default=0
+        From which all seeds come.
+    backend : {"local", "serial", "dask"}, default="local"
+        Where trials run.
+    jobs : int or None, default=None
+        Trials at a time; None is the number of cores.
+    budget : float or None, default=None
+        Seconds after which no more trials are begun.
+    store : str, path or None, default=None
+        Folder to keep the records in, so that another call goes on from there; None keeps none.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> from clems.datasets import load_dataset
+    >>> from clems.experiments import compare
+    >>> scenes = load_dataset("digit-scenes").take(slice(200))
+    >>> found = compare(scenes, "f1", learners=["br", "clems"], repetitions=3, trees=10, backend="serial")
+    >>> found.best
+    'clems'
+    """
+    named = isinstance(cost, str) and cost in CRITERIA
+    meant = None if named else get_cost(cost)
+    name = cost if named else _free_name(str(meant.name))  # type: ignore[union-attr]
+    entries = dict(learners) if isinstance(learners, Mapping) else {learner: {} for learner in learners}
+    spec = check_spec(
+        {
+            "title": f"{len(entries)} learners on {data.name} for {name}",
+            "datasets": [data.name],
+            "data": {data.name: data},
+            "costs": {} if meant is None else {name: meant},
+            "criteria": [name],
+            "learners": entries,
+            "repetitions": repetitions,
+            "trees": trees,
+            "depths": list(depths),
+            "seed": seed,
+        },
+        "compare",
+    )
+    plan = make_plan(spec)
+    if not plan.planned:
+        raise SpecError(f"compare: none of the learners has a rule for {name!r}.")
+    if backend != "serial" and not _can_be_sent(spec.own_costs()):
+        raise SpecError(
+            f"compare: the cost {name!r} cannot be sent to other processes; define it in a module, or use "
+            "backend='serial'."
+        )
+    with TemporaryDirectory() as temporary:
+        records = Store(temporary if store is None else store)
+        how: dict[str, Any] = {"backend": backend, "jobs": jobs, "budget": budget}
+        run(plan.trials, records, run_trial, spec.load, spec.own_costs(), **how)
+        return Comparison(plan, records.records())
+
+
+def _can_be_sent(costs: Any) -> bool:
+    try:
+        pickle.dumps(costs)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False
+    return True
+
+
+def _free_name(name: str) -> str:
+    """Name of a cost of one's own that no other cost has, as records go by names."""
+    return f"own {name}" if name in COSTS or name in CRITERIA else name
