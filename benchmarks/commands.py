@@ -22,12 +22,11 @@ from clems.datasets import load_dataset
 TEXT = """\
 # Commands on large files
 
-Made by `make bench-commands`{how}:
-`clems predict` with a model of emotions (100 trees, trained for F1 by `clems fit`) on
-CSVs of 72 features, made of the rows of emotions with noise; one job. Seconds are those of the whole command, start
-included. The forest is scikit-learn's RandomForestClassifier of 100 trees on the label matrix, which predicts the same
-rows in memory; its reading is `pandas.read_csv` of the whole file. Memory is the most that the command had at a time;
-it is to stay below 1,024 MiB.
+Made by `make bench-commands`{how}: `clems predict` with a model of emotions, 100 trees trained
+for F1 by `clems fit`, on CSVs of 72 features, made of the rows of emotions with noise; one job. Its time is that of the
+whole command, start included. The forest is scikit-learn's RandomForestClassifier of 100 trees on the label matrix,
+which predicts the same rows in memory; reading is `pandas.read_csv` of the whole file. Memory is the most that the
+command had at a time; it is to stay below 1,024 MiB.
 
 | rows | file | peak memory | rows per second | command / forest | command / (reading + forest) |
 |---|---|---|---|---|---|
@@ -104,7 +103,7 @@ def measure(n: int) -> str:
                 f"| {seconds / predicted:.2f} | {seconds / (read + predicted):.2f} |\n"
             )
             print(lines[-1], end="", flush=True)
-    how = "" if n == ROWS else f" with `--rows {n}`"
+    how = "" if n == ROWS else f", the module with `--rows {n}`"
     started = HELP.format(help=least("-m", "clems", "--help"), python=least("-c", "pass"))
     return TEXT.format(how=how) + "".join(lines) + started
 

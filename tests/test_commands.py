@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clems import LEARNERS, load
+from clems import CLEMS, LEARNERS, load, save
 from clems.cli import app, main
 from clems.cli.console import EXITS, in_flags
 from clems.cli.datasets import Part, complete_name
@@ -287,6 +287,24 @@ def test_an_arff_file_without_labels_and_with_fewer_words(tmp_path, monkeypatch,
     assert (code, err) == (0, "Ignored 1 columns that are no features: s\n")
     whole = load("m.clems").predict(read_dataset("train.arff", -1, nominal="one-hot").feature_frame())
     np.testing.assert_array_equal(predictions_of(out)["y"], whole[[w != "b" for _, w, _ in rows], 0])
+    Path("gap.arff").write_text(other + "a,x,1\nc,x,?\n")
+    code, _, err = run(capfd, "predict", "m.clems", "gap.arff")
+    assert (code, err) == (
+        1,
+        "Error: gap.arff: the feature 'n' must be a finite number, in row 2 of the data: 'nan'.\n",
+    )
+
+
+def test_a_model_without_names_takes_columns_in_order(here, tmp_path, capfd):
+    data = expected()[1]
+    save(CLEMS(n_trees=5, random_state=0).fit(data.X, data.Y), tmp_path / "m.clems")
+    pd.DataFrame(data.X).add_prefix("c").to_csv(tmp_path / "rows.csv", index=False)
+    code, out, _ = run(capfd, "predict", tmp_path / "m.clems", tmp_path / "rows.csv")
+    assert code == 0
+    np.testing.assert_array_equal(predictions_of(out), load(tmp_path / "m.clems").predict(data.X))
+    code, _, err = run(capfd, "predict", tmp_path / "m.clems", "new.csv")
+    assert code == 1
+    assert "the model has 4 features without names, and there are 6 columns that could be these" in err
 
 
 @pytest.mark.parametrize("name", ["test.csv", "test.parquet"])
@@ -438,7 +456,7 @@ WRONG = {
     ),
     "output in no folder": (swapped(PREDICT, ("{out}/out.csv", "{out}/no/out.csv")), "There is no folder"),
     "full disk": (swapped(PREDICT, ("{out}/out.csv", "/dev/full")), "No space left on device."),
-    "full disk for a model": (swapped(FIT, ("{out}/model.clems", "/dev/full")), "No space left on device."),
+    "full disk for a model": ([*swapped(FIT, ("{out}/model.clems", "/dev/full")), *TREES], "No space left on device."),
     "labels missing": (
         ["evaluate", "numbers.clems", "new.csv"],
         "new.csv: 3 labels of the model are missing: 'tag_bug', 'tag new, or not'",

@@ -17,7 +17,7 @@ EXITS = (
     "130 interrupted."
 )
 WIDE = 200  # characters of a line that nobody looks at
-FLAGS = "labels|tags|separator|pairs|row_id|drop|nominal|delimiter|decimal|encoding"
+FLAGS = "cost|labels|tags|separator|pairs|row_id|drop|nominal|delimiter|decimal|encoding"
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress, only results and errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON to standard output, for scripts.")]

@@ -42,10 +42,10 @@ class Nominal(StrEnum):
 
 
 def complete_cost(start: str) -> list[str]:
-    """Names of costs that start so."""
-    from clems.criteria import CRITERIA
+    """Names of costs that start so; criteria, which are named here, would import scikit-learn at every key."""
+    from clems.costs import COSTS
 
-    return [name for name in CRITERIA if name.startswith(start)]
+    return [name for name in (*COSTS, "micro_f1", "macro_f1") if name.startswith(start)]
 
 
 Cost = Annotated[
@@ -105,15 +105,19 @@ def fit(
     check_place(output)
     start = perf_counter()
     with progress(f"Reading {file}", quiet) as update:
-        given: dict[str, Any] = {
-            "labels": labels,
-            "tags": tags,
-            "separator": separator,
-            "pairs": pairs,
-            "row_id": row_id,
-        }
-        given |= {"drop": names_in(drop), "nominal": nominal.value if nominal else None, "delimiter": delimiter}
-        data = read_training(file, **given, decimal=decimal, encoding=encoding)
+        data = read_training(
+            file,
+            labels=labels,
+            tags=tags,
+            separator=separator,
+            pairs=pairs,
+            row_id=row_id,
+            drop=names_in(drop),
+            nominal=nominal.value if nominal else None,
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+        )
         model = make_learner(learner.value, cost, list(data.label_names), _parsed(parameters or []), seed, jobs)
         update(None, f"Training {type(model).__name__} on {len_of(data):,} rows")
         model.fit(data.feature_frame(), data.label_frame())
@@ -127,10 +131,7 @@ def fit(
     known = "" if held_out is None else f"; mean cost of held-out rows {held_out:.4g}"
     what = f"{info.learner} for {info.cost}" if info.cost else info.learner
     sizes = f"{len_of(data):,} rows, {info.n_features:,} features, {len(info.label_names):,} labels"
-    note(
-        f"{what} on {sizes}{known}; saved to {output} after {perf_counter() - start:.1f} s.",
-        quiet,
-    )
+    note(f"{what} on {sizes}{known}; saved to {output} after {perf_counter() - start:.1f} s.", quiet)
 
 
 def len_of(data: Dataset) -> int:

@@ -79,27 +79,21 @@ def predict(
     from clems.datasets.writing import appending
 
     start = perf_counter()
-    fitted = load_model(model, trust or [])
-    if jobs is not None:
-        fitted.n_jobs = jobs
-    decide = _decision(fitted, cost)
-    if proba and not hasattr(fitted, "predict_proba"):
-        raise ValueError(f"{type(fitted).__name__} has no probabilities; leave out --proba.")
-    if expected_cost and not hasattr(fitted, "expected_cost"):
-        raise ValueError(f"{type(fitted).__name__} does not tell expected costs; leave out --expected-cost.")
-    wanted = wanted_by(fitted, keep=names_in(row_id), drop=names_in(drop))
-    columns = output_columns(wanted.keep, wanted.labels, proba, expected_cost)
-    rows = NewRows(input_of(file), wanted, delimiter=delimiter, decimal=decimal, encoding=encoding)
-    n = 0
-    with (
-        progress("Predicting", quiet) as update,
-        _output(output, json) as (target, form),
-        appending(target, form) as write,
-    ):
-        for piece in rows:
-            write(_answers(fitted, decide, piece, columns, proba, expected_cost))
-            n += piece.X.shape[0]
-            update(rows.done, f"Predicting: {n:,} rows")
+    with progress(f"Loading {model}", quiet) as update:
+        fitted = load_model(model, trust or [])
+        if jobs is not None:
+            fitted.n_jobs = jobs
+        decide = _decision(fitted, cost)
+        _check_able(fitted, proba, expected_cost)
+        wanted = wanted_by(fitted, keep=names_in(row_id), drop=names_in(drop))
+        columns = output_columns(wanted.keep, wanted.labels, proba, expected_cost)
+        rows = NewRows(input_of(file), wanted, delimiter=delimiter, decimal=decimal, encoding=encoding)
+        n = 0
+        with _output(output, json) as (target, form), appending(target, form) as write:
+            for piece in rows:
+                write(_answers(fitted, decide, piece, columns, proba, expected_cost))
+                n += piece.X.shape[0]
+                update(rows.done, f"Predicting: {n:,} rows")
     if rows.extra:
         shown = ", ".join(rows.extra[:5]) + (" …" if len(rows.extra) > 5 else "")
         note(f"Ignored {len(rows.extra):,} columns that are no features: {shown}", quiet)
@@ -107,6 +101,13 @@ def predict(
         note(f"The column {column} holds words that the model has not seen, such as {word!r}.", quiet)
     if output != STANDARD:
         note(f"{n:,} rows predicted; saved to {output} after {perf_counter() - start:.1f} s.", quiet)
+
+
+def _check_able(fitted: Any, proba: bool, expected_cost: bool) -> None:
+    if proba and not hasattr(fitted, "predict_proba"):
+        raise ValueError(f"{type(fitted).__name__} has no probabilities; leave out --proba.")
+    if expected_cost and not hasattr(fitted, "expected_cost"):
+        raise ValueError(f"{type(fitted).__name__} does not tell expected costs; leave out --expected-cost.")
 
 
 def output_columns(keep: list[str], labels: list[str], proba: bool, expected_cost: bool) -> list[str]:

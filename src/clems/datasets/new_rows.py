@@ -174,7 +174,7 @@ class NewRows:
             X = sparse.csr_array(X) if sparse.issparse(X) else X
         for start in range(0, X.shape[0], self.rows):
             part = slice(start, min(start + self.rows, X.shape[0]))
-            _check_complete(X[part], names, _From(source, start))
+            _check_complete(X[part], self.wanted.features or names, _From(source, start))
             yield Piece(
                 X[part],
                 data.Y[part] if self.wanted.truth else None,
