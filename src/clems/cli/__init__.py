@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from clems.cli import experiment
+from clems.cli.report import report
 
 INTERRUPTED = 130  # what shells expect of a command that was ended by Ctrl-C
 
@@ -19,6 +20,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 app.add_typer(experiment.app, name="experiment")
+app.command()(report)
 
 
 @app.callback(invoke_without_command=True)

@@ -5,26 +5,27 @@ from __future__ import annotations
 import shlex
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from clems.experiments.execution import BACKENDS
-from clems.experiments.plan import Plan, estimate, make_plan, sizes_of
-from clems.experiments.report import show_report, write_report
-from clems.experiments.running import parse_budget
-from clems.experiments.running import run as run_trials
-from clems.experiments.spec import read_spec
-from clems.experiments.store import Store
-from clems.experiments.trial import run_trial
+if TYPE_CHECKING:
+    from clems.experiments.plan import Plan
 
 app = typer.Typer(
     help="Experiments from a file: what would run, run it, show it. Runs go on where they were.", no_args_is_help=True
 )
-Backend = StrEnum("Backend", [*BACKENDS])  # type: ignore[misc]
-LOCAL = Backend("local")
+
+
+class Backend(StrEnum):
+    """Names of `BACKENDS`, which is imported only when trials run."""
+
+    serial = "serial"
+    local = "local"
+    dask = "dask"
+
 
 File = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The experiment, a TOML file.")]
 Folder = Annotated[
@@ -39,6 +40,9 @@ def plan(spec: File, store: Folder = None, datasets: Some = None, learners: Some
 
     Example: clems experiment plan experiments/paper/table2.toml
     """
+    from clems.experiments.plan import estimate, sizes_of
+    from clems.experiments.store import Store
+
     chosen = _plan(spec, datasets, learners)
     records = Store(_folder(spec, store)).records()
     console = Console()
@@ -69,7 +73,7 @@ def plan(spec: File, store: Folder = None, datasets: Some = None, learners: Some
 def run(
     spec: File,
     store: Folder = None,
-    backend: Annotated[Backend, typer.Option(help="Where trials run: here, in processes, on Dask.")] = LOCAL,
+    backend: Annotated[Backend, typer.Option(help="Where trials run: here, in processes, on Dask.")] = Backend.local,
     jobs: Annotated[int | None, typer.Option(min=1, help="Trials at a time; by default the number of cores.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, tcp://…; by default a cluster is started here.")
@@ -83,6 +87,11 @@ def run(
 
     Example: clems experiment run experiments/paper/table2.toml --store results/table2 --jobs 2 --budget 2h
     """
+    from clems.experiments.running import parse_budget
+    from clems.experiments.running import run as run_trials
+    from clems.experiments.store import Store
+    from clems.experiments.trial import run_trial
+
     chosen = _plan(spec, datasets, learners)
     seconds = None if budget is None else parse_budget(budget)
     folder = _folder(spec, store)
@@ -122,6 +131,9 @@ def report(
 
     Example: clems experiment report experiments/paper/table2.toml --store results/table2 --output table2.md
     """
+    from clems.experiments.report import show_report, write_report
+    from clems.experiments.store import Store
+
     chosen, folder = _plan(spec, datasets, learners), _folder(spec, store)
     records = Store(folder).records()
     if output is None:
@@ -133,6 +145,9 @@ def report(
 
 
 def _plan(spec: Path, datasets: str | None, learners: str | None) -> Plan:
+    from clems.experiments.plan import make_plan
+    from clems.experiments.spec import read_spec
+
     chosen = [None if names is None else names.split(",") for names in (datasets, learners)]
     return make_plan(read_spec(spec)).part(*chosen)
 
