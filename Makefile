@@ -1,4 +1,4 @@
-.PHONY: demo test format bench bench-data bench-chains bench-embeddings bench-joint bench-runner paper table2 table3 decisions figures forests fuzz test-oldest clean
+.PHONY: demo test format bench bench-data bench-chains bench-embeddings bench-joint bench-runner paper table2 table3 decisions figures forests fuzz test-browser test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -73,6 +73,9 @@ figures: $(VENV)/.report  ## The figures of docs/decisions.md; needs CLEMS_DATA;
 
 forests: $(VENV)/.report  ## Candidates for the default forest compared; needs CLEMS_DATA; about ten minutes.
 	$(BIN)/python -m benchmarks.forests --output benchmarks/results/forests.md
+
+test-browser: $(VENV)/.test $(VENV)/.browser  ## The report in Chromium, which has to be there: apt-get install chromium.
+	$(BIN)/python -m pytest -m browser tests/test_report_browser.py
 
 test-oldest:  ## The suite on the oldest versions that pyproject.toml admits.
 	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest

@@ -12,7 +12,8 @@ import pandas as pd
 from clems.comparison import Comparison, compare
 from clems.cost import Cost
 from clems.counts import Floats
-from clems.label_map import MOST, LabelMap, Neighbours, make_map, shown
+from clems.evaluation import evaluate
+from clems.label_map import MOST, LabelMap, make_map, shown
 
 # Colours by what they are for; the report has another set of the same names for the dark.
 COLOURS = {
@@ -25,10 +26,14 @@ COLOURS = {
     "paper": "#ffffff",
 }
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+CLEAR = "rgba(0,0,0,0)"
+GRID = {"gridcolor": COLOURS["line"], "zeroline": False, "automargin": True}
 LONGEST = 64  # characters of a label set in a hover
 WRITTEN = 26  # and beside a point
 LINE = 34  # pixels from one line of a dot plot to the next
 MANY = 30  # labels in a figure
+
+Spec = dict[str, Any]
 
 
 def label_map(model: Any, *, most: int = MOST) -> Any:
@@ -48,7 +53,7 @@ def label_map(model: Any, *, most: int = MOST) -> Any:
     -------
     plotly.graph_objects.Figure
     """
-    return draw_map(make_map(model, most))
+    return _figure_of(draw_map(make_map(model, most)))
 
 
 def criteria(predictions: Mapping[str, Any], Y: Any, criteria: Sequence[str | Cost] | None = None) -> Any:
@@ -67,11 +72,54 @@ def criteria(predictions: Mapping[str, Any], Y: Any, criteria: Sequence[str | Co
     -------
     plotly.graph_objects.Figure
     """
-    return draw_criteria(compare(predictions, Y, criteria))
+    return _figure_of(draw_criteria(compare(predictions, Y, criteria)))
 
 
-def draw_map(found: LabelMap) -> Any:
-    """Draw a label map: a trace of lines for a report to fill, one of truths, one of predictions, one of names.
+def reliability(model: Any, X: Any, Y: Any) -> Any:
+    """Draw realised against expected cost of groups of rows.
+
+    Parameters
+    ----------
+    model : CLEMS
+        A fitted model that tells the expected cost of a row.
+    X : array-like, sparse matrix or DataFrame of shape (n, d)
+        Features.
+    Y : array-like, sparse matrix or DataFrame of shape (n, K), or list of n label sets
+        Their labels.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    groups = evaluate(model, X, Y).reliability
+    if groups is None:
+        raise ValueError(f"{type(model).__name__} does not tell what a single row is expected to cost.")
+    return _figure_of(draw_reliability(groups))
+
+
+def labels(model: Any, X: Any, Y: Any, *, most: int = MANY) -> Any:
+    """Draw precision and recall of the labels with the most true rows.
+
+    Parameters
+    ----------
+    model : learner
+        A fitted model.
+    X : array-like, sparse matrix or DataFrame of shape (n, d)
+        Features.
+    Y : array-like, sparse matrix or DataFrame of shape (n, K), or list of n label sets
+        Their labels.
+    most : int, default=30
+        How many labels.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    return _figure_of(draw_labels(evaluate(model, X, Y).labels, most))
+
+
+def draw_map(found: LabelMap) -> Spec:
+    """Describe the figure of a label map: lines for a report to fill, truths, predictions, and names.
 
     Parameters
     ----------
@@ -80,60 +128,57 @@ def draw_map(found: LabelMap) -> Any:
 
     Returns
     -------
-    plotly.graph_objects.Figure
+    dict
+        `data` and `layout`, as plotly reads them.
     """
-    go = _plotly()
     size = 7 + 21 * np.sqrt(found.frequency / max(found.frequency.max(initial=0), 1e-300))
-    look = {
-        "truth": ("circle", COLOURS["accent"], found.truth, found.predictions, "predictions"),
-        "prediction": ("diamond-open", COLOURS["contrast"], found.prediction, found.truths, "truths"),
-    }
-    figure = _figure(height=580, hovermode="closest")
     quiet = {"hoverinfo": "skip", "showlegend": False}
-    figure.add_trace(go.Scatter(x=[], y=[], mode="lines", line={"color": COLOURS["muted"], "width": 1.5}, **quiet))
-    for role, (symbol, colour, points, near, others) in look.items():
-        figure.add_trace(
-            go.Scatter(
-                name=f"as the {role}",
-                x=points[:, 0].tolist(),
-                y=points[:, 1].tolist(),
-                mode="markers",
-                marker={
-                    "symbol": symbol,
-                    "size": size.tolist(),
-                    "color": colour,
-                    "opacity": 0.7,
-                    "line": {"color": COLOURS["paper"] if role == "truth" else colour, "width": 1},
-                },
-                hovertext=_hovers(found, role, near, others),
-                hoverinfo="text",
-            )
+    accent, contrast = COLOURS["accent"], COLOURS["contrast"]
+    looks = {
+        "truth": ("circle", accent, COLOURS["paper"], found.truth, _hovers(found, "truth")),
+        "prediction": ("diamond-open", contrast, contrast, found.prediction, _hovers(found, "prediction")),
+    }
+    points = [
+        _points(
+            at,
+            name=f"as the {role}",
+            marker={
+                "symbol": symbol,
+                "size": size.tolist(),
+                "color": colour,
+                "opacity": 0.7,
+                "line": {"color": edge, "width": 1},
+            },
+            hovertext=hovers,
         )
-    figure.add_trace(  # the last one, so that no point covers a name
-        go.Scatter(
-            x=found.truth[:, 0].tolist(),
-            y=found.truth[:, 1].tolist(),
-            mode="markers+text",
-            marker={"size": size.tolist(), "opacity": 0},  # which keep names clear of the points themselves
-            text=_written(found, size),
-            textposition="top center",
-            textfont={"color": COLOURS["ink"], "size": 11},
-            cliponaxis=False,
-            **quiet,
-        )
+        for role, (symbol, colour, edge, at, hovers) in looks.items()
+    ]
+    names = _points(
+        found.truth,
+        mode="markers+text",
+        marker={"size": size.tolist(), "opacity": 0},  # which keep names clear of the points themselves
+        text=_written(found, size),
+        textposition="top center",
+        textfont={"color": COLOURS["ink"], "size": 11},
+        cliponaxis=False,
+        **quiet,
     )
-    figure.update_layout(
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemsizing": "constant"},
-        margin={"l": 8, "r": 8, "t": 36, "b": 8},
-    )
-    bare = {"showticklabels": False, "showgrid": False, "zeroline": False, "ticks": ""}
-    figure.update_xaxes(**bare)
-    figure.update_yaxes(**bare, scaleanchor="x")
-    return figure
+    links = {**_points(np.empty((0, 2))), "mode": "lines", "line": {"color": COLOURS["muted"], "width": 1.5}, **quiet}
+    bare = {"showticklabels": False, "showgrid": False, "zeroline": False, "ticks": "", "showline": False}
+    return {
+        "data": [links, *points, names],  # names come last, so that no point covers one
+        "layout": _layout(
+            height=580,
+            legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemsizing": "constant"},
+            margin={"l": 8, "r": 8, "t": 36, "b": 8},
+            xaxis=bare,
+            yaxis={**bare, "scaleanchor": "x"},
+        ),
+    }
 
 
-def draw_criteria(comparison: Comparison, columns: int = 3) -> Any:
-    """Draw a comparison, one panel for each criterion.
+def draw_criteria(comparison: Comparison, columns: int = 3, *, titles: bool = True) -> Spec:
+    """Describe the figure of a comparison, one panel for each criterion.
 
     Parameters
     ----------
@@ -141,65 +186,86 @@ def draw_criteria(comparison: Comparison, columns: int = 3) -> Any:
         What to draw; its first model is set off.
     columns : int, default=3
         Panels side by side, at most.
+    titles : bool, default=True
+        Whether panels have titles.
 
     Returns
     -------
-    plotly.graph_objects.Figure
+    dict
+        `data` and `layout`, as plotly reads them.
     """
-    go = _plotly()
-    from plotly.subplots import make_subplots
-
     n, models = len(comparison.criteria), [escape(name, quote=False) for name in comparison.models]
     columns = max(1, min(columns, n))
     rows = -(-n // columns)
-    titles = [f"<b>{escape(one.title, quote=False)}</b> {one.arrow}" for one in comparison.criteria]
-    panel = LINE * len(models) + 70
-    figure = make_subplots(
-        rows, columns, subplot_titles=titles, shared_yaxes=True, vertical_spacing=min(0.5 / rows, 66 / (panel * rows))
-    )
-    low, high = comparison.low, comparison.high
+    top, bottom = 34 if titles else 4, 26
+    panel = LINE * len(models) + top + bottom
+    wide, gap = 1 / columns, 0.05 if columns > 1 else 0
     colours = [COLOURS["accent"], *[COLOURS["quiet"]] * (len(models) - 1)]
+    low, high = comparison.low, comparison.high
+    data, layout, heads = [], {}, []
     for at, one in enumerate(comparison.criteria):
-        value = comparison.value[:, at]
-        said = [
-            f"<b>{name}</b><br>{escape(one.title, quote=False)} {v:.3f}<br>95 % interval {a:.3f} to {b:.3f}"
-            for name, v, a, b in zip(models, value, low[:, at], high[:, at], strict=True)
-        ]
-        for place, colour in enumerate(colours):
-            figure.add_trace(
-                go.Scatter(
-                    x=[float(value[place])],
-                    y=[models[place]],
-                    mode="markers",
-                    marker={"color": colour, "size": 10},
-                    error_x={
-                        "array": [float(high[place, at] - value[place])],
-                        "arrayminus": [float(value[place] - low[place, at])],
+        number, (row, column) = str(at + 1) if at else "", divmod(at, columns)
+        start, floor = column * wide + gap / 2 * (column > 0), 1 - (row + 1) / rows
+        reach = [start, (column + 1) * wide - gap / 2 * (column < columns - 1)]
+        heights = [floor + bottom / panel / rows, floor + (panel - top) / panel / rows]
+        title = escape(one.title, quote=False)
+        for name, value, below, above, colour in zip(
+            models, comparison.value[:, at], low[:, at], high[:, at], colours, strict=True
+        ):
+            data.append(
+                {
+                    "type": "scatter",
+                    "mode": "markers",
+                    "x": [float(value)],
+                    "y": [name],
+                    "xaxis": f"x{number}",
+                    "yaxis": f"y{number}",
+                    "marker": {"color": colour, "size": 10},
+                    "error_x": {
+                        "array": [float(above - value)],
+                        "arrayminus": [float(value - below)],
                         "color": colour,
                         "thickness": 2,
                         "width": 0,
                     },
-                    hovertext=[said[place]],
-                    hoverinfo="text",
-                    showlegend=False,
-                ),
-                at // columns + 1,
-                at % columns + 1,
+                    "hovertext": [f"<b>{name}</b><br>{title} {value:.3f}<br>95 % interval {below:.3f} to {above:.3f}"],
+                    "hoverinfo": "text",
+                    "showlegend": False,
+                }
             )
-    _dress(figure, height=panel * rows, margin={"l": 8, "r": 16, "t": 34, "b": 28})
-    # What a plain range would hide: whether differences are small beside the values themselves.
-    figure.update_xaxes(nticks=5, automargin=True, showgrid=True, gridcolor=COLOURS["line"], zeroline=False)
-    figure.update_yaxes(
-        type="category", categoryorder="array", categoryarray=models[::-1], automargin=True, showgrid=False, ticks=""
-    )
-    figure.update_yaxes(range=[-0.6, len(models) - 0.4])
-    for title in figure.layout.annotations:
-        title.update(x=figure.layout[_axis_of(title, figure)].domain[0], xanchor="left", font={"size": 14})
-    return figure
+        layout[f"xaxis{number}"] = {"domain": reach, "anchor": f"y{number}", "nticks": 5, **GRID}
+        layout[f"yaxis{number}"] = {
+            "domain": heights,
+            "anchor": f"x{number}",
+            "type": "category",
+            "categoryorder": "array",
+            "categoryarray": models[::-1],
+            "range": [-0.6, len(models) - 0.4],
+            "showgrid": False,
+            "ticks": "",
+            "automargin": True,
+            "showticklabels": column == 0,
+        }
+        heads.append(
+            {
+                "text": f"<b>{title}</b> {one.arrow}",
+                "xref": "paper",
+                "yref": "paper",
+                "x": reach[0],
+                "y": heights[1],
+                "xanchor": "left",
+                "yanchor": "bottom",
+                "showarrow": False,
+                "font": {"size": 14, "color": COLOURS["ink"]},
+            }
+        )
+    margin = {"l": 8, "r": 16, "t": 0, "b": 0}
+    shown_heads = heads if titles else []
+    return {"data": data, "layout": _layout(height=panel * rows, margin=margin, annotations=shown_heads, **layout)}
 
 
-def draw_reliability(reliability: pd.DataFrame) -> Any:
-    """Draw realised against expected cost; points on the line say that the model knows what it will cost.
+def draw_reliability(reliability: pd.DataFrame) -> Spec:
+    """Describe the figure of expected and realised cost; points on the line say that the model knows what it will cost.
 
     Parameters
     ----------
@@ -208,41 +274,44 @@ def draw_reliability(reliability: pd.DataFrame) -> Any:
 
     Returns
     -------
-    plotly.graph_objects.Figure
+    dict
+        `data` and `layout`, as plotly reads them.
     """
-    go = _plotly()
     expected, realised, rows = (reliability[name].to_numpy(np.float64) for name in ("expected", "realised", "rows"))
     end = float(max(expected.max(initial=0), realised.max(initial=0)) * 1.08) or 1.0
-    figure = _figure(height=400, hovermode="closest", showlegend=False)
-    figure.add_trace(
-        go.Scatter(x=[0, end], y=[0, end], mode="lines", line={"color": COLOURS["quiet"], "width": 1}, hoverinfo="skip")
+    line = {
+        **_points(np.array([[0, 0], [end, end]])),
+        "mode": "lines",
+        "line": {"color": COLOURS["quiet"], "width": 1},
+        "hoverinfo": "skip",
+    }
+    groups = _points(
+        np.column_stack([expected, realised]),
+        marker={
+            "color": COLOURS["accent"],
+            "size": (8 + 6 * np.sqrt(rows / rows.max(initial=1))).tolist(),
+            "opacity": 0.85,
+        },
+        hovertext=[
+            f"{int(n):,} rows<br>expected {e:.3f}<br>realised {r:.3f}"
+            for e, r, n in zip(expected, realised, rows, strict=True)
+        ],
     )
-    figure.add_trace(
-        go.Scatter(
-            x=expected.tolist(),
-            y=realised.tolist(),
-            mode="markers",
-            marker={
-                "color": COLOURS["accent"],
-                "size": (8 + 8 * np.sqrt(rows / rows.max(initial=1))).tolist(),
-                "opacity": 0.85,
-            },
-            hovertext=[
-                f"{int(n):,} rows<br>expected {e:.3f}<br>realised {r:.3f}"
-                for e, r, n in zip(expected, realised, rows, strict=True)
-            ],
-            hoverinfo="text",
-        )
-    )
-    figure.update_layout(margin={"l": 8, "r": 12, "t": 8, "b": 8})
-    grid = {"range": [0, end], "gridcolor": COLOURS["line"], "zeroline": False, "nticks": 6, "automargin": True}
-    figure.update_xaxes(title="expected cost", **grid)
-    figure.update_yaxes(title="realised cost", **grid)
-    return figure
+    axis = {"range": [0, end], "nticks": 6, **GRID}
+    return {
+        "data": [line, groups],
+        "layout": _layout(
+            height=400,
+            showlegend=False,
+            margin={"l": 8, "r": 12, "t": 8, "b": 8},
+            xaxis={"title": {"text": "expected cost"}, **axis},
+            yaxis={"title": {"text": "realised cost"}, **axis},
+        ),
+    }
 
 
-def draw_labels(labels: pd.DataFrame, most: int = MANY) -> Any:
-    """Draw precision and recall of the labels with the most true rows.
+def draw_labels(labels: pd.DataFrame, most: int = MANY) -> Spec:
+    """Describe the figure of precision and recall of the labels with the most true rows.
 
     Parameters
     ----------
@@ -253,58 +322,63 @@ def draw_labels(labels: pd.DataFrame, most: int = MANY) -> Any:
 
     Returns
     -------
-    plotly.graph_objects.Figure
+    dict
+        `data` and `layout`, as plotly reads them.
     """
-    go = _plotly()
     part = labels.sort_values("support", ascending=False, kind="stable").head(most)
-    full = [escape(str(name), quote=False) for name in part.index]
-    place = [*range(len(part))]
-    figure = _figure(height=26 * len(part) + 90, hovermode="closest")
-    join: list[list[Any]] = [[], []]
-    for at, (precision, recall) in enumerate(zip(part["precision"], part["recall"], strict=True)):
-        join[0] += [precision, recall, None]
-        join[1] += [at, at, None]
-    join[0] = [None if pd.isna(x) else x for x in join[0]]
-    figure.add_trace(
-        go.Scatter(
-            x=join[0],
-            y=join[1],
-            mode="lines",
-            line={"color": COLOURS["quiet"], "width": 2},
-            hoverinfo="skip",
-            showlegend=False,
+    place = np.arange(len(part))
+    joined = [[x, at] for at, both in enumerate(part[["precision", "recall"]].to_numpy()) for x in (*both, np.nan)]
+    lines = {
+        **_points(np.array(joined).reshape(-1, 2)),
+        "mode": "lines",
+        "line": {"color": COLOURS["quiet"], "width": 2},
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+    looks = {
+        "precision": ("predicted", "predicted", "circle", COLOURS["accent"]),
+        "recall": ("support", "true", "diamond-open", COLOURS["contrast"]),
+    }
+    points = [
+        _points(
+            np.column_stack([part[name], place]),
+            name=name,
+            marker={"symbol": symbol, "color": colour, "size": 10, "line": {"width": 2, "color": colour}},
+            hovertext=[
+                f"<b>{escape(str(label), quote=False)}</b><br>{name} {value:.3f}, of {int(n):,} {kind}"
+                for label, value, n in zip(part.index, part[name], part[of], strict=True)
+            ],
         )
-    )
-    looks = {"precision": ("circle", COLOURS["accent"]), "recall": ("diamond-open", COLOURS["contrast"])}
-    for name, (symbol, colour) in looks.items():
-        out_of, kind = (part["predicted"], "predicted") if name == "precision" else (part["support"], "true")
-        figure.add_trace(
-            go.Scatter(
-                name=name,
-                x=[None if pd.isna(value) else float(value) for value in part[name]],
-                y=place,
-                mode="markers",
-                marker={"symbol": symbol, "color": colour, "size": 10, "line": {"width": 2, "color": colour}},
-                hovertext=[
-                    f"<b>{label}</b><br>{name} {value:.3f}, of {int(n):,} {kind}"
-                    for label, value, n in zip(full, part[name], out_of, strict=True)
-                ],
-                hoverinfo="text",
-            )
-        )
-    short = [escape(shown([str(name)], WRITTEN), quote=False) for name in part.index]
-    figure.update_layout(
-        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}, margin={"l": 8, "r": 12, "t": 36, "b": 28}
-    )
-    figure.update_xaxes(range=[-0.02, 1.02], nticks=6, gridcolor=COLOURS["line"], zeroline=False)
-    figure.update_yaxes(
-        tickvals=place, ticktext=short, range=[len(part) - 0.4, -0.6], automargin=True, showgrid=False, zeroline=False
-    )
-    return figure
+        for name, (of, kind, symbol, colour) in looks.items()
+    ]
+    return {
+        "data": [lines, *points],
+        "layout": _layout(
+            height=26 * len(part) + 90,
+            legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+            margin={"l": 8, "r": 12, "t": 36, "b": 28},
+            xaxis={"range": [-0.02, 1.02], "nticks": 6, **GRID},
+            yaxis={
+                "tickvals": place.tolist(),
+                "ticktext": [escape(shown([str(name)], WRITTEN), quote=False) for name in part.index],
+                "range": [len(part) - 0.4, -0.6],
+                "automargin": True,
+                "showgrid": False,
+                "zeroline": False,
+            },
+        ),
+    }
 
 
-def _hovers(found: LabelMap, role: str, near: Neighbours, others: str) -> list[str]:
+def _points(at: Floats, **settings: Any) -> Spec:
+    """Describe points with a hover text; what is not known is left out."""
+    x, y = ([None if value != value else value for value in axis] for axis in at.T.tolist())
+    return {"type": "scatter", "mode": "markers", "x": x, "y": y, "hoverinfo": "text", **settings}
+
+
+def _hovers(found: LabelMap, role: str) -> list[str]:
     """Text of each point's hover; plotly reads a little HTML in it, so names are escaped."""
+    near, others = (found.predictions, "predictions") if role == "truth" else (found.truths, "truths")
     names = [escape(shown(one, LONGEST), quote=False) for one in found.sets]
     return [
         "<br>".join(
@@ -339,36 +413,27 @@ def _overlaps(box: Floats, boxes: Floats) -> bool:
     return bool((~beside).any())
 
 
-def _axis_of(title: Any, figure: Any) -> str:
-    """Name of the horizontal axis that a panel's title stands over."""
-    number = [*figure.layout.annotations].index(title) + 1
-    return "xaxis" if number == 1 else f"xaxis{number}"
-
-
-def _figure(**layout: Any) -> Any:
-    return _dress(_plotly().Figure(), **layout)
-
-
-def _dress(figure: Any, **layout: Any) -> Any:
-    """Give a figure the look of all of them."""
-    return figure.update_layout(
-        template="none",
-        font={"family": FONT, "size": 13, "color": COLOURS["muted"]},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        hoverlabel={
+def _layout(**settings: Any) -> Spec:
+    """Layout with the look of all figures."""
+    return {
+        "font": {"family": FONT, "size": 13, "color": COLOURS["muted"]},
+        "paper_bgcolor": CLEAR,
+        "plot_bgcolor": CLEAR,
+        "hovermode": "closest",
+        "hoverlabel": {
             "align": "left",
             "bgcolor": COLOURS["paper"],
             "bordercolor": COLOURS["line"],
             "font": {"family": FONT, "size": 13, "color": COLOURS["ink"]},
         },
-        **layout,
-    )
+        **settings,
+    }
 
 
-def _plotly() -> Any:
+def _figure_of(spec: Spec) -> Any:
+    """Figure for a notebook."""
     try:
-        import plotly.graph_objects as go
+        from plotly.graph_objects import Figure
     except ImportError:
-        raise ImportError("These figures need plotly: pip install 'clems[report]'.") from None
-    return go
+        raise ImportError("Figures of models need plotly: pip install 'clems[report]'.") from None
+    return Figure(spec).update_layout(template="none", paper_bgcolor=COLOURS["paper"])

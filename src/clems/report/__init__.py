@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -92,7 +91,6 @@ def render(content: Content, title: str | None = None) -> str:
     title : str, default=None
         Heading; by default the learner and its cost.
     """
-    figures = figures_of(content)
     return str(
         _jinja()
         .get_template("report.html.j2")
@@ -102,7 +100,7 @@ def render(content: Content, title: str | None = None) -> str:
             panels=[(f"criterion-{at}", one) for at, one in enumerate(content.comparison.criteria)],
             labels=labels_of(content.evaluation, MOST_LABELS),
             sets=min(MOST_SETS, 0 if content.map is None else len(content.map.sets)),
-            figures={name: json.loads(figure.to_json()) for name, figure in figures.items()},
+            figures=figures_of(content),
             map=None if content.map is None else map_data(content.map),
             colours=COLOURS,
             dark=DARK,
@@ -116,10 +114,8 @@ def render(content: Content, title: str | None = None) -> str:
 def figures_of(content: Content) -> dict[str, Any]:
     """Figures of a report by the place where they stand."""
     comparison = content.comparison
-    figures = {f"criterion-{at}": draw_criteria(_only(comparison, at)) for at in range(len(comparison.criteria))}
-    for figure in figures.values():  # the page itself has the headings
-        figure.layout.annotations = ()
-        figure.update_layout(margin={"t": 4, "b": 26}, height=figure.layout.height - 40)
+    each = enumerate(comparison.criteria)
+    figures = {f"criterion-{at}": draw_criteria(_only(comparison, at), titles=False) for at, _ in each}
     if content.map is not None:
         figures["label-map"] = draw_map(content.map)
     if content.evaluation.reliability is not None:
