@@ -1,4 +1,4 @@
-.PHONY: demo test format bench bench-data bench-chains bench-embeddings bench-joint bench-runner paper table2 table3 decisions figures forests fuzz test-browser test-oldest clean
+.PHONY: demo test format bench bench-data bench-chains bench-embeddings bench-joint bench-runner paper table2 table3 decisions figures forests fuzz screenshots test-browser test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -73,6 +73,9 @@ figures: $(VENV)/.report  ## The figures of docs/decisions.md; needs CLEMS_DATA;
 
 forests: $(VENV)/.report  ## Candidates for the default forest compared; needs CLEMS_DATA; about ten minutes.
 	$(BIN)/python -m benchmarks.forests --output benchmarks/results/forests.md
+
+screenshots: $(VENV)/.browser demo  ## Pictures of the demo's report for docs/report.md; needs Chromium.
+	$(BIN)/python -m benchmarks.screenshots results/digit-scenes.html
 
 test-browser: $(VENV)/.test $(VENV)/.browser  ## The report in Chromium, which has to be there: apt-get install chromium.
 	$(BIN)/python -m pytest -m browser tests/test_report_browser.py

@@ -43,7 +43,7 @@ def browser():
 
 @pytest.fixture(scope="module", params=WIDTHS)
 def opened(request, browser, report):
-    context = browser.new_context(viewport={"width": request.param, "height": 900})
+    context = browser.new_context(viewport={"width": request.param, "height": 900}, reduced_motion="reduce")
     context.set_default_timeout(20_000)
     page = context.new_page()
     said, asked = [], []
@@ -63,7 +63,7 @@ def page(opened, report):
     page, said, asked = opened
     page.mouse.move(1, 1)
     page.emulate_media(media="screen", color_scheme="light")
-    page.get_by_role("radio", name="both").check(force=True)
+    page.get_by_role("radio", name="both").check()
     page.get_by_label("With the label").fill("")
     yield page
     assert said == [], "the console is silent"
@@ -123,7 +123,7 @@ def test_hover_tells_a_label_set_and_what_is_near(page):
 def test_names_in_hovers_are_only_text(page):
     carried = page.evaluate("JSON.parse(document.getElementById('map-data').textContent).sets")
     alone = carried.index([EVIL])
-    page.get_by_role("radio", name="truth").check(force=True)
+    page.get_by_role("radio", name="truth").check()
     page.get_by_label("With the label").fill("<script")
     x, y = point(page, 1, alone)
     page.mouse.move(x, y)
@@ -152,7 +152,7 @@ def test_the_filter_dims_what_does_not_match(page):
 
 def test_roles_are_shown_by_choice(page):
     for choice, seen in {"truth": [True, False], "prediction": [False, True], "both": [True, True]}.items():
-        page.get_by_role("radio", name=choice).check(force=True)
+        page.get_by_role("radio", name=choice).check()
         page.wait_for_function(
             "seen => [1, 2].every((k) => document.getElementById('label-map').data[k].visible === seen[k - 1])",
             arg=seen,

@@ -273,7 +273,7 @@ def findings(
             f"{abs(lead):.3f} ({min(abs(least), abs(most)):.3f} to {max(abs(least), abs(most)):.3f})."
             if known
             else f"The best of the simple answers, “{name}”, comes to {value[best]:.3f}: no difference that these rows "
-            f"could tell from chance ({least:+.3f} to {most:+.3f})."
+            f"could tell from chance (between {-least:.3f} worse and {most:.3f} better)."
         )
     right = float((truth == predicted).all(axis=1).mean())
     said.append(

@@ -28,7 +28,11 @@
       for (const name of Object.keys(figure.layout).filter((key) => /^[xy]axis/.test(key)))
         figure.layout[name].fixedrange = true; // a finger on a figure scrolls the page
     if (id === MAP) {
-      if (!printing) delete figure.layout.height;
+      figure.layout.showlegend = printing; // on the screen the controls are the legend
+      if (!printing) {
+        delete figure.layout.height;
+        figure.layout.margin.t = 16;
+      }
       else figure.layout.height = 480;
       chosen(figure, place);
     }
