@@ -84,7 +84,7 @@ test-oldest:  ## The suite on the oldest versions that pyproject.toml admits.
 	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' \
 	  numpy==2.0.* scipy==1.13.* scikit-learn==1.6.* pandas==2.2.* defusedxml==0.7.1 pyarrow==16.* rich==13.0.* \
-	  pytest==8.0.* hypothesis==6.100.*
+	  jinja2==3.1.0 plotly==6.0.* pytest==8.0.* hypothesis==6.100.*
 	.venv-oldest/bin/python -m pytest
 
 clean:

@@ -82,9 +82,7 @@ def main() -> None:
     write_report(
         models[trained_for("f1")], X[TRAIN:], Y[TRAIN:], REPORT, title="Which digits are there?", images=pictures
     )
-    console.print(
-        f"\nThe model for F1 has a report, with pictures of its most expensive mistakes: {REPORT.resolve()}\n"
-    )
+    console.print(f"\nThe model for F1 has a report, with pictures of its most expensive mistakes: {REPORT}\n")
     console.print(f"{perf_counter() - start:.0f} seconds.\n", style="dim")
 
 

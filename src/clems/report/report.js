@@ -29,11 +29,11 @@
         figure.layout[name].fixedrange = true; // a finger on a figure scrolls the page
     if (id === MAP) {
       figure.layout.showlegend = printing; // on the screen the controls are the legend
-      if (!printing) {
-        delete figure.layout.height;
+      if (printing) figure.layout.height = 480;
+      else {
+        delete figure.layout.height; // that of its place
         figure.layout.margin.t = 16;
       }
-      else figure.layout.height = 480;
       chosen(figure, place);
     }
     return Plotly.react(place, figure.data, figure.layout, config);
