@@ -191,3 +191,16 @@ def test_print(page):
     assert not page.locator("nav").is_visible()
     assert not page.locator(".controls").is_visible()
     assert page.evaluate("getComputedStyle(document.documentElement).color") == "rgb(29, 33, 38)"
+
+
+def test_a_tap_does_what_a_hover_does(browser, report):
+    window = {"width": 390, "height": 900}
+    context = browser.new_context(viewport=window, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page = context.new_page()
+    page.goto(report.as_uri())
+    page.wait_for_selector("html[data-ready=true]")
+    highest = page.evaluate("(({ y }) => y.indexOf(Math.max(...y)))(document.getElementById('label-map').data[1])")
+    page.touchscreen.tap(*point(page, 1, highest))
+    page.locator("#label-map .hovertext").wait_for()
+    page.wait_for_function("document.getElementById('label-map').data[0].x.length === 9")
+    context.close()

@@ -108,6 +108,7 @@
       const place = document.getElementById(MAP);
       place.on("plotly_hover", link);
       place.on("plotly_unhover", unlink);
+      place.on("plotly_click", link); // a tap on a phone draws them too
       for (const input of document.querySelectorAll("input[name=role]"))
         input.addEventListener("change", () => { state.role = input.value; draw(MAP); });
       document.getElementById("filter").addEventListener("input", (event) => {
