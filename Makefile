@@ -1,4 +1,4 @@
-.PHONY: demo test format bench bench-data bench-chains bench-embeddings bench-joint bench-runner bench-commands paper table2 table3 decisions figures forests fuzz test-oldest clean
+.PHONY: demo test format bench bench-data bench-chains bench-embeddings bench-joint bench-runner bench-commands paper table2 table3 decisions figures forests fuzz screenshots test-browser test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -77,11 +77,18 @@ figures: $(VENV)/.report  ## The figures of docs/decisions.md; needs CLEMS_DATA;
 forests: $(VENV)/.report  ## Candidates for the default forest compared; needs CLEMS_DATA; about ten minutes.
 	$(BIN)/python -m benchmarks.forests --output benchmarks/results/forests.md
 
+screenshots: $(VENV)/.browser demo  ## Pictures of the demo's report for docs/report.md; needs Chromium.
+	$(BIN)/python -m benchmarks.screenshots results/digit-scenes.html
+
+test-browser: $(VENV)/.test $(VENV)/.browser  ## The report in Chromium, which has to be there: apt-get install chromium.
+	$(BIN)/python -m pytest -m browser tests/test_report_browser.py
+
 test-oldest:  ## The suite on the oldest versions that pyproject.toml admits.
 	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' \
 	  numpy==2.0.* scipy==1.13.* scikit-learn==1.6.* pandas==2.2.* defusedxml==0.7.1 pyarrow==16.* rich==13.8.* \
 	  pydantic==2.7.* typer==0.26.* skops==0.16.* distributed==2024.6.* matplotlib==3.9.* scikit-posthocs==0.17.* pyparsing==3.1.* \
+	  jinja2==3.1.* plotly==6.0.* \
 	  pytest==8.0.* hypothesis==6.100.*
 	.venv-oldest/bin/python -m pytest
 

@@ -1,7 +1,8 @@
-"""Which digits are in the picture? One model per cost, every model under every criterion, one table."""
+"""Which digits are in the picture? One model per cost, every model under every criterion, one table, one report."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from time import perf_counter
 
 from rich.console import Console
@@ -13,9 +14,11 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from clems import CLEMS, CRITERIA
 from clems.datasets import digit_scenes
+from clems.report import write_report
 
 COSTS = ["hamming", "f1", "accuracy", "composition", "rank"]
 TRAIN = 3000
+REPORT = Path("results/digit-scenes.html")
 
 
 def trained_for(cost: str) -> str:
@@ -74,6 +77,12 @@ def main() -> None:
         f"\nIn {home} of {len(COSTS)} columns the best model, in bold, is the one trained for that criterion"
         f"{'; ' if away else ''}{', '.join(away)}."
     )
+    REPORT.parent.mkdir(exist_ok=True)
+    pictures = X[TRAIN:].reshape(-1, 11, 11)
+    write_report(
+        models[trained_for("f1")], X[TRAIN:], Y[TRAIN:], REPORT, title="Which digits are there?", images=pictures
+    )
+    console.print(f"\nThe model for F1 has a report, with pictures of its most expensive mistakes: {REPORT}\n")
     console.print(f"{perf_counter() - start:.0f} seconds.\n", style="dim")
 
 

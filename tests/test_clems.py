@@ -112,3 +112,23 @@ def test_verbose(capsys):
 def test_the_default_forest_has_as_many_trees_as_wanted(n_trees):
     model = CLEMS(n_trees=n_trees, random_state=0).fit(X[TRAIN], Y[TRAIN])
     assert len(model.estimator_) == n_trees
+
+
+def test_another_decoder_without_training_anew():
+    settings = {"cost": "rank", "depths": None, "sharpness": 1}
+    model = fit(**settings, decoder="exact")
+    for decoder in ("nearest", "expected", "exact"):
+        other, trained = model.with_decoder(decoder), fit(**settings, decoder=decoder)
+        assert other.decoder_ == decoder
+        assert np.array_equal(other.predict(X[TEST]), trained.predict(X[TEST]))
+    assert model.decoder_ == "exact"
+    compared = fit(cost="rank")
+    assert compared.with_decoder("nearest").oob_cost_ == compared.oob_costs_["nearest"]
+    by_rows = fit(cost="micro_f1").with_decoder("nearest").predict(X[TEST])
+    assert {*map(bytes, by_rows)} <= {*map(bytes, Y[TRAIN])}
+    with pytest.raises(ValueError, match="decoder must be one of 'nearest', 'expected', 'exact'; got 'auto'"):
+        model.with_decoder("auto")
+    with pytest.raises(ValueError, match="needs a cost with an exact rule, which 'accuracy' has not"):
+        fit(cost="accuracy").with_decoder("exact")
+    with pytest.raises(NotFittedError):
+        CLEMS().with_decoder("nearest")

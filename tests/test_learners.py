@@ -630,6 +630,15 @@ def test_a_second_fit_forgets_the_first(learner):
 
 
 @each_learner
+def test_notebooks_show_it(learner):
+    for model, state in ((learner(), "Not fitted"), (fitted(learner), "Fitted")):
+        shown = model._repr_html_()
+        assert learner.__name__ in shown
+        assert state in shown
+        assert {*model._repr_mimebundle_()} == {"text/plain", "text/html"}
+
+
+@each_learner
 def test_clone_and_pickle(learner):
     model = fit(learner, cost=weighted_hamming(np.arange(1, 7)))
     assert repr(clone(model)) == repr(model)

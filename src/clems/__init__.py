@@ -27,11 +27,13 @@ __all__ = [
     "get_criterion",
     "load",
     "mirrored_smacof",
+    "plot",
     "save",
     "weighted_hamming",
 ]
 
 if TYPE_CHECKING:
+    from clems import plot
     from clems.candidates import CandidateSet
     from clems.cost import Cost
     from clems.costs import COSTS, f_beta, get_cost, weighted_hamming
@@ -48,6 +50,8 @@ else:
 
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name == "plot":
+            return import_module(f"{__name__}.plot")
         for place in _MODULES:
             module = import_module(f"{__name__}.{place}")
             if hasattr(module, name):

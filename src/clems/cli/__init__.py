@@ -15,6 +15,7 @@ from clems.cli.evaluate import evaluate
 from clems.cli.fit import fit
 from clems.cli.inspect import inspect
 from clems.cli.predict import predict
+from clems.cli.report import report
 
 INTERRUPTED = 130  # what shells expect of a command that was ended by Ctrl-C
 
@@ -26,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-for command in (fit, predict, evaluate, inspect, compare):
+for command in (fit, predict, evaluate, report, inspect, compare):
     app.command(epilog=EXITS)(command)
 app.add_typer(datasets.app, name="datasets")
 app.add_typer(experiment.app, name="experiment")

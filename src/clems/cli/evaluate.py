@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clems.cli.console import (
     Decimal,
@@ -16,14 +16,13 @@ from clems.cli.console import (
     Separator,
     Tags,
     Trust,
-    input_of,
     names_in,
     note,
     print_json,
     print_table,
     progress,
 )
-from clems.cli.models import ask, load_model, wanted_by
+from clems.cli.models import ask, labelled_rows, load_model, wanted_by
 
 if TYPE_CHECKING:
     from clems.evaluation import Evaluation
@@ -57,7 +56,7 @@ def evaluate(
     with progress("Reading", quiet) as update:
         fitted = load_model(model, trust or [])
         wanted = wanted_by(fitted, truth=True, tags=tags, separator=separator, drop=names_in(drop))
-        X, Y = _read(file, wanted, delimiter=delimiter, decimal=decimal, encoding=encoding)
+        X, Y = labelled_rows(file, wanted, delimiter=delimiter, decimal=decimal, encoding=encoding)
         update(None, f"Evaluating {X.shape[0]:,} rows")
         from clems.evaluation import evaluate as evaluate_model
 
@@ -89,21 +88,3 @@ def show(found: Evaluation) -> None:
     print_table("Labels", found.labels.reset_index())
     if found.reliability is not None:
         print_table("Expected and realised cost", found.reliability)
-
-
-def _read(file: str, wanted: Any, **options: Any) -> tuple[Any, Any]:
-    """All rows and labels of a file."""
-    import numpy as np
-    from scipy import sparse
-
-    from clems.datasets.new_rows import NewRows
-    from clems.datasets.source import DataError
-
-    pieces = [piece for piece in NewRows(input_of(file), wanted, **options) if piece.X.shape[0]]
-    if not pieces:
-        raise DataError(f"{file}: there are no rows.")
-
-    def stacked(parts: list[Any]) -> Any:
-        return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
-
-    return stacked([piece.X for piece in pieces]), stacked([piece.Y for piece in pieces])

@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
+from clems.cli.console import input_of
+
 
 def load_model(path: str, trust: Iterable[str]) -> Any:
     """Load a model; functions of one's own are ``module:function`` and may lie in the working directory."""
@@ -41,3 +43,21 @@ def ask(question: Any, model: Any, X: Any, **options: Any) -> Any:
     with warnings.catch_warnings():  # a sparse matrix has no names
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         return question(X, **options)
+
+
+def labelled_rows(file: str, wanted: Any, **options: Any) -> tuple[Any, Any]:
+    """Read all rows and labels of a file."""
+    import numpy as np
+    from scipy import sparse
+
+    from clems.datasets.new_rows import NewRows
+    from clems.datasets.source import DataError
+
+    pieces = [piece for piece in NewRows(input_of(file), wanted, **options) if piece.X.shape[0]]
+    if not pieces:
+        raise DataError(f"{file}: there are no rows.")
+
+    def stacked(parts: list[Any]) -> Any:
+        return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+
+    return stacked([piece.X for piece in pieces]), stacked([piece.Y for piece in pieces])

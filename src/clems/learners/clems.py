@@ -318,6 +318,32 @@ class CLEMS(LabelEmbeddingClassifier):
         other.oob_cost_, other.oob_costs_ = np.nan, dict.fromkeys(self.oob_costs_, np.nan)
         return other
 
+    def with_decoder(self, decoder: str) -> Self:
+        """Return the model as it is with another way to decide, without training anew.
+
+        Parameters
+        ----------
+        decoder : {"nearest", "expected", "exact"}
+            The way, as in the parameter of that name; depth and sharpness stay as they are.
+
+        Returns
+        -------
+        CLEMS
+            A fitted model that shares all else with this one; trained for "micro_f1" or "macro_f1", it decides for
+            `cost_`.
+        """
+        check_is_fitted(self)
+        if decoder not in DECODERS:
+            raise ValueError(f"decoder must be one of {', '.join(map(repr, DECODERS))}; got {decoder!r}.")
+        if decoder == "exact" and not rule_for(self.cost_).exact:
+            raise ValueError(
+                f"decoder='exact' needs a cost with an exact rule, which {self.cost_.name!r} has not; try 'expected'."
+            )
+        other = copy(self)
+        other.decoder_, other._own_label_based = decoder, None
+        other.oob_cost_ = float(self.oob_costs_.get(decoder, np.nan))
+        return other
+
     @property
     def depth_path(self) -> bool:  # type: ignore[override]
         """Whether its trees are for you to cut: it does not choose their depth itself."""
