@@ -445,4 +445,4 @@ def test_the_command(model, tmp_path, capsys):
     page = Page(output.read_text())
     value = CRITERIA["f1"](Y[TEST], model.predict(X[TEST]))
     assert page.tables["criteria"][0][1][1] == f"{value:.3f}"
-    assert "p1" in page.sections["mistakes"]
+    assert "feature 1" in page.sections["mistakes"]  # as the model knows no names
