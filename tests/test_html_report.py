@@ -30,6 +30,7 @@ Y = DIGITS[:, :5]
 NAMES = ["nil", "one", "two", "three", "four"]
 TRAIN, TEST = slice(0, 200), slice(200, 300)
 SECTIONS = ["decision", "criteria", "map", "expected", "labels", "mistakes", "what-if"]
+PIXELS = [f"p{k}" for k in range(121)]
 EVIL = "<script>alert(1)</script>"
 
 
@@ -432,17 +433,19 @@ def test_what_if_of_others_is_theirs(learner):
     assert found.comparison.value[at, column] == pytest.approx(CRITERIA["rank"](Y[TEST], predicted))
 
 
-def test_the_command(model, tmp_path, capsys):
+def test_the_command(tmp_path, capsys):
+    model = CLEMS("f1", n_trees=10, random_state=0)
+    model.fit(pd.DataFrame(X[TRAIN], columns=PIXELS), pd.DataFrame(Y[TRAIN], columns=NAMES))
     save(model, tmp_path / "model.clems")
-    frame = pd.DataFrame(np.hstack([X[TEST], Y[TEST]]), columns=[*(f"p{k}" for k in range(121)), *NAMES])
+    frame = pd.DataFrame(np.hstack([X[TEST], Y[TEST]]), columns=[*PIXELS, *NAMES])
     frame = frame.astype(dict.fromkeys(NAMES, int))
-    frame[[*frame.columns[:121], *NAMES[::-1]]].to_csv(tmp_path / "test.csv", index=False)
+    frame[[*PIXELS[::-1], *NAMES[::-1]]].to_csv(tmp_path / "test.csv", index=False)
     output = tmp_path / "report.html"
     with pytest.raises(SystemExit) as end:
         main(["report", str(tmp_path / "model.clems"), str(tmp_path / "test.csv"), "--output", str(output)])
     assert end.value.code == 0
     assert capsys.readouterr().out.split() == [str(output)]
     page = Page(output.read_text())
-    value = CRITERIA["f1"](Y[TEST], model.predict(X[TEST]))
+    value = CRITERIA["f1"](Y[TEST], model.predict(frame[PIXELS]))
     assert page.tables["criteria"][0][1][1] == f"{value:.3f}"
-    assert "feature 1" in page.sections["mistakes"]  # as the model knows no names
+    assert "p1" in page.sections["mistakes"]

@@ -46,6 +46,8 @@ def report(
     Examples
     --------
         clems report model.clems test.csv --output report.html
+
+        clems report model.clems test.csv --tags tags --separator ";" --title "Tickets of May"
     """
     from clems.datasets.writing import check_place
 
