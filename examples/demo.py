@@ -18,7 +18,7 @@ from clems.report import write_report
 
 COSTS = ["hamming", "f1", "accuracy", "composition", "rank"]
 TRAIN = 3000
-REPORT = Path("results/digit-scenes.html")
+REPORT = Path("build/digit-scenes.html")
 
 
 def trained_for(cost: str) -> str:
