@@ -78,7 +78,7 @@ forests: $(VENV)/.report  ## Candidates for the default forest compared; needs C
 	$(BIN)/python -m benchmarks.forests --output benchmarks/results/forests.md
 
 screenshots: $(VENV)/.browser demo  ## Pictures of the demo's report for docs/report.md; needs Chromium.
-	$(BIN)/python -m benchmarks.screenshots results/digit-scenes.html
+	$(BIN)/python -m benchmarks.screenshots build/digit-scenes.html
 
 test-browser: $(VENV)/.test $(VENV)/.browser  ## The report in Chromium, which has to be there: apt-get install chromium.
 	$(BIN)/python -m pytest -m browser tests/test_report_browser.py
