@@ -1,5 +1,6 @@
 """Trials that do next to nothing, in a module that workers can import."""
 
+import multiprocessing
 import os
 import signal
 import sys
@@ -106,3 +107,8 @@ def lasting(record):
 
 
 QUICK = [Trial(dataset, repetition, "quick") for dataset in "ab" for repetition in range(20)]
+
+
+def workers():
+    """Processes that this one has started, but for those that joblib keeps for the tests of others."""
+    return [child for child in multiprocessing.active_children() if not child.name.startswith("Loky")]

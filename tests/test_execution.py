@@ -1,13 +1,12 @@
 """The same records on every backend, whatever happens to workers."""
 
 import json
-import multiprocessing
 import sys
 from collections import Counter
 from contextlib import closing
 
 import pytest
-from stand_in import Loading, Trial, Unreadable, collected, load, work
+from stand_in import Loading, Trial, Unreadable, collected, load, work, workers
 
 from clems.experiments.execution import BACKENDS, KEPT, attempt, execute, failed
 
@@ -55,7 +54,7 @@ def test_all_backends_give_the_same_records_though_a_worker_dies(backend, tmp_pa
     arrivals = Counter((tmp_path / "arrivals").read_text().splitlines())
     assert len({line.split()[0] for line in arrivals}) >= 2
     assert set(arrivals.values()) == {1}  # in each process once
-    assert multiprocessing.active_children() == []
+    assert workers() == []
 
 
 def test_a_trial_that_kills_three_workers_has_failed_and_the_others_have_not():
@@ -71,10 +70,10 @@ def test_a_trial_that_kills_three_workers_has_failed_and_the_others_have_not():
 def test_closing_ends_workers_in_the_middle_of_their_trials():
     results = execute([Trial("a", 0), *(Trial("a", n, "slow") for n in range(3))], work, load, [1], "local", jobs=2)
     assert next(results)[0] == Trial("a", 0)
-    children = multiprocessing.active_children()
+    children = workers()
     assert len(children) == 2
     results.close()
-    assert multiprocessing.active_children() == []
+    assert workers() == []
 
 
 def test_trials_are_taken_when_there_is_a_worker_for_them():

@@ -2,7 +2,6 @@
 
 import io
 import json
-import multiprocessing
 import os
 import subprocess
 import sys
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from stand_in import QUICK, Trial, lasting, load, work
+from stand_in import QUICK, Trial, lasting, load, work, workers
 
 from clems.experiments.execution import THREADS
 from clems.experiments.running import parse_budget, run
@@ -165,7 +164,7 @@ def test_an_interrupt_keeps_what_is_done_and_ends_workers(tmp_path, backend):
     with pytest.raises(KeyboardInterrupt):
         run(QUICK, Interrupted(tmp_path), work, load, [1], backend=backend, jobs=2)
     assert len(Store(tmp_path).records()) == 3
-    assert multiprocessing.active_children() == []
+    assert workers() == []
     assert run(QUICK, Store(tmp_path), work, load, [1], backend="serial").done == 40  # the lock is free
 
 
