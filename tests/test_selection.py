@@ -12,7 +12,15 @@ from scipy import stats
 
 from clems import CRITERIA
 from clems.experiments.selection import missing, results, summary
-from clems.experiments.significance import Ranking, against_best, corrected_t_test, holm, interval, over_datasets
+from clems.experiments.significance import (
+    Ranking,
+    against_best,
+    corrected_t_test,
+    holm,
+    interval,
+    near_best,
+    over_datasets,
+)
 from clems.experiments.times import time_ratios
 
 
@@ -286,3 +294,18 @@ def test_times_are_geometric_means_of_paired_ratios():
     assert own.loc[("br", "training"), "seconds"] == pytest.approx(7 / 3)
     assert own.loc[("a", "training"), "low"] < np.sqrt(2) < own.loc[("a", "training"), "high"]
     assert time_ratios(frame, None)["factor"].isna().all()
+
+
+def test_near_the_best_is_within_its_standard_error():
+    spread = [0.4, 0.5, 0.6]  # standard error 0.058
+    values = {
+        ("d", "best"): spread,
+        ("d", "near"): [0.45, 0.45, 0.45],
+        ("d", "far"): [0.44, 0.44, 0.44],
+        ("d", "partial"): [0.9, None, 0.9],
+        ("e", "best"): [0.3, 0.3, 0.3],
+        ("e", "far"): [0.7, 0.7, 0.7],
+        ("f", "best"): [0.3, 0.3, 0.3],  # alone
+    }
+    assert near_best(make_results(values)[0]) == {"best": (1, 2), "near": (1, 1), "far": (1, 2)}
+    assert near_best(make_results(values, "rank")[0]) == {"best": (1, 2), "near": (0, 1), "far": (1, 2)}

@@ -9,7 +9,7 @@ from clems.datasets.writing import replacing
 from clems.experiments.figures import critical_differences, curves, save, times
 from clems.experiments.plan import Plan
 from clems.experiments.selection import Records, results
-from clems.experiments.significance import ALPHA, Ranking, over_datasets
+from clems.experiments.significance import ALPHA, Ranking, near_best, over_datasets
 from clems.experiments.tables import Table, make_table, to_csv, to_latex, to_markdown, to_rich
 from clems.experiments.trial import criterion_named
 
@@ -90,7 +90,14 @@ def statistics(plan: Plan, records: Records) -> list[str]:
     if plan.spec.kind != "table" or len(plan.spec.datasets) < 2:
         return []
     titles = {name: entry.title or name for name, entry in plan.spec.learners.items()}
-    rankings = over_datasets(results(plan, records))
+    found = results(plan, records)
+    counts = sorted(near_best(found).items(), key=lambda item: -item[1][0] / item[1][1])
+    near = [f"{titles[name]} in {among} of {rows}" for name, (among, rows) in counts]
+    first = [f"First, or within the standard error of the first, is {_listed(near)} rows."] if near else []
+    return first + _over_datasets(over_datasets(found), titles)
+
+
+def _over_datasets(rankings: dict[str, Ranking | str], titles: dict[str, str]) -> list[str]:
     if len({*map(str, rankings.values())}) == 1 and not any(isinstance(own, Ranking) for own in rankings.values()):
         return [str(own) for own in rankings.values()][:1]  # one sentence for all criteria
     return [f"{_heading(name)}: {_told(own, titles)}" for name, own in rankings.items()]

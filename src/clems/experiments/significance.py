@@ -115,6 +115,34 @@ def against_best(results: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=[*ROW, "learner", "best", "pairs", "p", "p_holm", "worse"])
 
 
+def near_best(results: pd.DataFrame) -> dict[str, tuple[int, int]]:
+    """Count the rows in which each learner is the first, or within the standard error of the first.
+
+    Parameters
+    ----------
+    results : DataFrame
+        What :func:`results` returns.
+
+    Returns
+    -------
+    dict
+        For each learner so many rows of how many: those where it, and another one, have all of their repetitions.
+    """
+    cells = summary(results)
+    cells = cells[cells["n"] == cells["planned"]]
+    counts: dict[str, tuple[int, int]] = {}
+    for (_, criterion, _), row in cells.groupby(ROW, sort=False, dropna=False):
+        if len(row) < 2:
+            continue
+        badness = -criterion_named(criterion).sign * row["mean"]
+        best = badness.idxmin()
+        near = badness <= badness[best] + row["standard_error"].fillna(0)[best]
+        for learner, is_near in zip(row["learner"], near, strict=True):
+            among, rows = counts.get(learner, (0, 0))
+            counts[learner] = among + bool(is_near), rows + 1
+    return counts
+
+
 def _in_row(cells: pd.DataFrame, row: tuple[Any, ...]) -> pd.DataFrame:
     dataset, criterion, x = row
     same = cells["x"].isna() if pd.isna(x) else cells["x"] == x
