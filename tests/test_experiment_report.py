@@ -134,7 +134,7 @@ def test_partial_stores_show_what_they_have():
     assert rows[0][3].endswith("n=3")
     assert rows[2][2] == "missing"
     assert "Where n is given, only n repetitions are there." in table.legend
-    assert statistics(plan, records)[0].startswith("Ranks over datasets need at least 3 datasets")
+    assert statistics(plan, records)[1].startswith("Ranks over datasets need at least 3 datasets")
     nothing = make_table(plan, {})
     assert {cell for row in rows_of(to_markdown(nothing)) for cell in row[2:]} == {"missing"}
 
