@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
+from threadpoolctl import threadpool_limits
 
 from benchmarks.chains import peak_growth, times
 from benchmarks.data import like_eurlex, load
@@ -21,10 +22,10 @@ from clems import BR, CLEMS
 TEXT = """\
 # The joint forest
 
-Made by `make bench-joint`: medians over {runs} runs taken in turns of ratios of times, one job, 100 trees each, trained
-on half of the data. CLEMS has its defaults: the fit has the embedding, the forest and the choice of depth, sharpness
-and decoder in it. The joint forest is scikit-learn's RandomForestClassifier on the label matrix; BR has this package's
-default forests. Choice: CLEMS over CLEMS of one depth, sharpness and decoder.
+Made by `make bench-joint`: medians over {runs} runs taken in turns of ratios of times, one job and one thread, 100
+trees each, trained on half of the data. CLEMS has its defaults: the fit has the embedding, the forest and the choice of
+depth, sharpness and decoder in it. The joint forest is scikit-learn's RandomForestClassifier on the label matrix; BR
+has this package's default forests. Choice: CLEMS over CLEMS of one depth, sharpness and decoder.
 
 | data | rows | features | labels | CLEMS / BR | CLEMS / joint forest | choice |
 |---|---|---|---|---|---|---|
@@ -100,6 +101,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--output", type=Path, help="write the tables here too")
     arguments = parser.parse_args()
+    threadpool_limits(1)  # as one job has one core, whatever others do on this machine
     text = fits(arguments.runs) + large() + predictions(arguments.runs)
     sys.stdout.write(text)
     if arguments.output:
