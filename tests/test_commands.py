@@ -98,8 +98,9 @@ def expected(model="numbers.clems", data="test.csv", drop=("id", "colour"), **op
 
 
 def command(*arguments, **options):
-    # Warnings are errors here too; only those of our own process concern us.
-    return subprocess.run([sys.executable, "-m", "clems", *arguments], capture_output=True, text=True, **options)
+    installed = Path(sys.executable).with_name("clems")
+    start = [str(installed)] if installed.exists() else [sys.executable, "-m", "clems"]
+    return subprocess.run([*start, *arguments], capture_output=True, text=True, **options)
 
 
 def test_a_story(tmp_path, monkeypatch):
@@ -124,6 +125,9 @@ def test_a_story(tmp_path, monkeypatch):
     assert list(table.columns) == ["id", *LABELS]
     assert table["id"].tolist() == test["id"].tolist()
     np.testing.assert_array_equal(table[LABELS], model.predict(test[model.feature_names_in_]))
+    reported = command("report", "model.clems", "test.csv", "--output", "report.html", "--quiet")
+    assert (reported.returncode, reported.stdout) == (0, "report.html\n")
+    assert Path("report.html").read_text().startswith("<!DOCTYPE html>")
     paid = json.loads(found.stdout)["criteria"]["prices.csv"]
     assert paid == pytest.approx(model.cost_.rowwise(test[LABELS], table[LABELS]).mean())
     assert paid < model.cost_.rowwise(test[LABELS], np.zeros((60, 3), int)).mean()
