@@ -17,8 +17,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import clems
 from clems import BR, CLEMS, CRITERIA, LEARNERS, PCC, SLEEC, get_cost, plot, save, weighted_hamming
+from clems.bootstrap import bootstrap
 from clems.cli import main
-from clems.comparison import compare
 from clems.datasets import digit_scenes
 from clems.label_map import make_map, names_of, principal_plane
 from clems.report import make_content, render, write_report
@@ -152,7 +152,7 @@ def test_intervals_are_those_of_resampled_rows():
     random = np.random.RandomState(0)
     predictions = {"some": random.rand(60, 4) < 0.4, "none": np.zeros((60, 4), int)}
     truth = random.rand(60, 4) < 0.3
-    found = compare(predictions, truth, n_resamples=40, random_state=3)
+    found = bootstrap(predictions, truth, n_resamples=40, random_state=3)
     drawn = np.random.default_rng(3).integers(60, size=(40, 60))
     for at, criterion in enumerate(found.criteria):
         for place, P in enumerate(predictions.values()):
@@ -172,9 +172,9 @@ def test_intervals_are_those_of_resampled_rows():
 
 def test_blocks_of_resamples_change_nothing(monkeypatch):
     given = {"all": np.ones((30, 3), int)}, np.eye(3, dtype=int).repeat(10, axis=0)
-    whole = compare(*given, n_resamples=50).resampled
-    monkeypatch.setattr("clems.comparison.CELLS", 7 * 30)
-    assert compare(*given, n_resamples=50).resampled == pytest.approx(whole)
+    whole = bootstrap(*given, n_resamples=50).resampled
+    monkeypatch.setattr("clems.bootstrap.CELLS", 7 * 30)
+    assert bootstrap(*given, n_resamples=50).resampled == pytest.approx(whole)
 
 
 def test_labels_are_those_of_scikit_learn(model, page):

@@ -25,7 +25,7 @@ LAYERS = [
     ["clems.chain"],
     ["clems.learners.*"],
     ["clems.learners"],
-    ["clems.persistence", "clems.evaluation", "clems.comparison", "clems.label_map"],
+    ["clems.persistence", "clems.evaluation", "clems.bootstrap", "clems.label_map"],
     ["clems.plot"],
     ["clems"],
     ["clems.datasets", "clems.datasets.*"],

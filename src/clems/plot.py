@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clems.comparison import Comparison, compare
+from clems.bootstrap import Bootstrap, bootstrap
 from clems.cost import Cost
 from clems.counts import Floats
 from clems.evaluation import evaluate
@@ -72,7 +72,7 @@ def criteria(predictions: Mapping[str, Any], Y: Any, criteria: Sequence[str | Co
     -------
     plotly.graph_objects.Figure
     """
-    return _figure_of(draw_criteria(compare(predictions, Y, criteria)))
+    return _figure_of(draw_criteria(bootstrap(predictions, Y, criteria)))
 
 
 def reliability(model: Any, X: Any, Y: Any) -> Any:
@@ -177,12 +177,12 @@ def draw_map(found: LabelMap) -> Spec:
     }
 
 
-def draw_criteria(comparison: Comparison, columns: int = 3, *, titles: bool = True) -> Spec:
+def draw_criteria(comparison: Bootstrap, columns: int = 3, *, titles: bool = True) -> Spec:
     """Describe the figure of a comparison, one panel for each criterion.
 
     Parameters
     ----------
-    comparison : Comparison
+    comparison : Bootstrap
         What to draw; its first model is set off.
     columns : int, default=3
         Panels side by side, at most.

@@ -10,8 +10,8 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from clems import __version__
+from clems.bootstrap import Bootstrap
 from clems.classifier import MultiLabelClassifier
-from clems.comparison import Comparison
 from clems.datasets.writing import replacing
 from clems.label_map import LabelMap
 from clems.plot import COLOURS, FONT, draw_criteria, draw_labels, draw_map, draw_reliability
@@ -132,10 +132,10 @@ def map_data(found: LabelMap) -> dict[str, Any]:
     }
 
 
-def _only(comparison: Comparison, at: int) -> Comparison:
+def _only(comparison: Bootstrap, at: int) -> Bootstrap:
     """Keep one criterion."""
     one = slice(at, at + 1)
-    return Comparison(
+    return Bootstrap(
         comparison.models, comparison.criteria[one], comparison.value[:, one], comparison.resampled[:, :, one]
     )
 

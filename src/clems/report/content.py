@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clems.bootstrap import Bootstrap, bootstrap
 from clems.classifier import MultiLabelClassifier
-from clems.comparison import Comparison, compare
 from clems.cost import Cost
 from clems.costs import COSTS
 from clems.counts import Floats, as_dense
@@ -60,7 +60,7 @@ class WhatIf:
     ----------
     costs : tuple of str
         Titles of the costs decided for, the model's own first.
-    comparison : Comparison
+    comparison : Bootstrap
         What these decisions are worth under each of the costs.
     labels : ndarray
         Predicted labels per row.
@@ -71,7 +71,7 @@ class WhatIf:
     """
 
     costs: tuple[str, ...]
-    comparison: Comparison
+    comparison: Bootstrap
     labels: Floats
     changed: Floats
     examples: tuple[Example, ...]
@@ -99,7 +99,7 @@ class Content:
         How the model decides, a sentence or two.
     findings : tuple of str
         What came out, sentences in plain words.
-    comparison : Comparison
+    comparison : Bootstrap
         The model, first, and baselines under criteria, its own first.
     lacking : tuple of str
         Why some baselines are left out.
@@ -125,7 +125,7 @@ class Content:
     n_features: int
     how: str
     findings: tuple[str, ...]
-    comparison: Comparison
+    comparison: Bootstrap
     lacking: tuple[str, ...]
     map: LabelMap | None
     evaluation: Evaluation
@@ -154,7 +154,7 @@ def make_content(
     found, lacking = baselines(model, X, predicted)
     criteria = [own.name if own.name in LABEL_BASED else model.cost_]
     criteria += [name for name in CRITERIA if name not in (own.name, *LEFT_OUT)]
-    comparison = compare(found, truth, criteria)
+    comparison = bootstrap(found, truth, criteria)
     costs, expected = model.cost_.rowwise(truth, predicted), expected_cost(model, X)
     worst, right = chosen_rows(costs, truth, predicted, n_mistakes)
 
@@ -254,7 +254,7 @@ def price_of(cost: Cost) -> str:
 
 
 def findings(
-    comparison: Comparison, evaluation: Evaluation, truth: Bits, predicted: Bits, price: str
+    comparison: Bootstrap, evaluation: Evaluation, truth: Bits, predicted: Bits, price: str
 ) -> tuple[str, ...]:
     """Say what came out, in plain words."""
     own, value = comparison.criteria[0], comparison.value[:, 0]
@@ -315,7 +315,9 @@ def what_if(
         )
         for at in most[distinct[most] > 1].tolist()
     )
-    return WhatIf(tuple(decided), compare(decided, truth, criteria), every.sum(axis=2).mean(axis=1), changed, examples)
+    return WhatIf(
+        tuple(decided), bootstrap(decided, truth, criteria), every.sum(axis=2).mean(axis=1), changed, examples
+    )
 
 
 def parameters_of(model: MultiLabelClassifier) -> tuple[tuple[str, str], ...]:

@@ -21,7 +21,7 @@ CELLS = 1 << 22  # sample weights held at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Bootstrap:
     """Values of models under criteria, and what they are for resampled rows.
 
     Attributes
@@ -65,14 +65,14 @@ class Comparison:
         return float(value), float(low), float(high)
 
 
-def compare(
+def bootstrap(
     predictions: Mapping[str, Any],
     Y: Any,
     criteria: Sequence[str | Cost] | None = None,
     *,
     n_resamples: int = 1000,
     random_state: int = 0,
-) -> Comparison:
+) -> Bootstrap:
     """Measure predictions of several models for the same rows, with bootstrap intervals over the rows.
 
     Parameters
@@ -90,13 +90,13 @@ def compare(
 
     Returns
     -------
-    Comparison
+    Bootstrap
 
     Examples
     --------
-    >>> from clems.comparison import compare
+    >>> from clems.bootstrap import bootstrap
     >>> Y = [[1, 0], [0, 1], [1, 1]]
-    >>> compare({"all": [[1, 1]] * 3, "none": [[0, 0]] * 3}, Y, ["hamming"]).value.round(3)
+    >>> bootstrap({"all": [[1, 1]] * 3, "none": [[0, 0]] * 3}, Y, ["hamming"]).value.round(3)
     array([[0.333],
            [0.667]])
     """
@@ -128,7 +128,7 @@ def compare(
                     block[:, place, at] = _label_f1(c, summed=one.name == "micro_f1")
     scores = [at for at in by_row if get_cost(wanted[at]).as_score]
     resampled[:, :, scores] = 1 - resampled[:, :, scores]
-    return Comparison(tuple(predictions), meant, value, resampled)
+    return Bootstrap(tuple(predictions), meant, value, resampled)
 
 
 def _drawn(n: int, times: int, random: np.random.Generator) -> NDArray[np.float64]:
