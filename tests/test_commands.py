@@ -133,13 +133,15 @@ def test_a_story(tmp_path, monkeypatch):
     assert paid < model.cost_.rowwise(test[LABELS], np.zeros((60, 3), int)).mean()
 
 
-def test_a_full_disk_is_told(here):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_is_told(here, unbuffered):
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
             [sys.executable, "-m", "clems", "predict", "numbers.clems", "new.csv", "-q"],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
         )
     assert (ended.returncode, ended.stderr) == (1, "Error: No space left on device.\n")
 

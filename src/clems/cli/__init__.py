@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
@@ -48,21 +49,26 @@ def main(arguments: list[str] | None = None) -> Any:
     with warnings.catch_warnings():
         warnings.showwarning = _note  # type: ignore[assignment]
         try:
-            app(arguments)
+            try:
+                app(arguments)
+            except SystemExit as end:  # typer turns an interruption into this
+                if end.code == INTERRUPTED:
+                    raise KeyboardInterrupt from None
+                sys.stdout.flush()  # here, where it can still be told that this fails
+                raise
         except KeyboardInterrupt:
-            _end_interrupted()
-        except SystemExit as end:  # typer turns an interruption into this
-            if end.code == INTERRUPTED:
-                _end_interrupted()
-            raise
+            _end("Interrupted; what was finished is kept, and no file is left half-written.", INTERRUPTED)
         except (ValueError, OSError, ImportError) as error:
-            typer.echo(f"Error: {sentence_of(error)}", err=True)
-            sys.exit(1)
+            _end(f"Error: {sentence_of(error)}", 1)
 
 
-def _end_interrupted() -> None:
-    typer.echo("Interrupted; what was finished is kept, and no file is left half-written.", err=True)
-    sys.exit(INTERRUPTED)
+def _end(sentence: str, code: int) -> NoReturn:
+    typer.echo(sentence, err=True)
+    try:
+        sys.stdout.flush()
+    except OSError:  # what could not be written is not to be tried, and complained about, when Python ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
 
 
 def _note(message: Warning | str, *_: Any) -> None:
