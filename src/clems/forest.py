@@ -242,12 +242,18 @@ def truncated(estimator: Any, depth: int) -> Any:
     """
     if not has_trees(estimator):
         return estimator
-    cut = deepcopy(estimator)
-    for tree in [cut] if isinstance(cut, SINGLE_TREES) else cut.estimators_:
-        beyond = ancestors([tree], depth) != np.arange(tree.tree_.node_count)
+    cut = copy(estimator)
+    if isinstance(estimator, SINGLE_TREES):
+        trees = [cut]
+    else:
+        trees = cut.estimators_ = [copy(tree) for tree in estimator.estimators_]
+    for tree in trees:
+        tree.tree_ = deepcopy(tree.tree_)  # all that changes; the rest is shared
+    beyond = ancestors(trees, depth) != np.arange(starts_of(trees)[-1])
+    for tree, start in zip(trees, starts_of(trees), strict=False):
         left, right = tree.tree_.children_left, tree.tree_.children_right  # views of what the tree itself reads
         split = np.flatnonzero(left >= 0)
-        last = split[beyond[left[split]]]
+        last = split[beyond[start + left[split]]]
         left[last] = right[last] = -1
     return cut
 
