@@ -134,6 +134,8 @@ def best_of_each_size(cost: Cost, posterior: Posterior, *, quickly: bool = False
     n, K = posterior.marginals.shape
     sizes, place = np.unique(posterior.labels.sum(axis=1, dtype=np.intp), return_inverse=True)
     intercept, slope = (coefficients[sizes] for coefficients in affine_coefficients(cost, K))
+    most, fewest = hits_within(sizes[:, None], np.arange(K + 1), K)
+    lowest = intercept + np.minimum(slope * most, slope * fewest)  # with as many hits as suit the cost
     if quickly and len(sizes) > FEW:
         similar = np.arange(len(sizes)) * FEW // len(sizes)
         intercept, slope = (
@@ -142,24 +144,45 @@ def best_of_each_size(cost: Cost, posterior: Posterior, *, quickly: bool = False
         sizes, place = sizes[:FEW], similar[place]
     labels = posterior.labels.astype(np.float64)
     decided = np.empty((n, K), np.uint8)
-    for rows in row_blocks(n, (2 if quickly else K) * (K + 1 + len(sizes)), 1 << 22):
+    for rows in row_blocks(n, (2 if quickly else K) * (K + 1 + len(sizes)), 1 << 20):
         true, mass = _by_size(posterior.share[rows], labels, place, len(sizes), quickly)
-        count = len(mass)
         expected = mass @ intercept
         if quickly:
             order = np.argsort(-posterior.marginals[rows], axis=1, kind="stable")
-            hits = true[np.arange(count)[:, None], :, order]
+            hits = true[np.arange(len(mass))[:, None], :, order]
             np.cumsum(hits, axis=1, out=hits)
             expected[:, 1:] += np.einsum("sm,nms->nm", slope[:, 1:], hits)
             best = expected.argmin(axis=1)
         else:
-            added = slope.T @ true  # what a label adds to the cost of a prediction of size m, shape (count, K + 1, K)
-            for m in range(1, K + 1):
-                expected[:, m] += np.partition(added[:, m], m - 1, axis=1)[:, :m].sum(axis=1)
-            best = expected.argmin(axis=1)
-            order = added[np.arange(count), best].argsort(axis=1, kind="stable")
+            best = _best_size(expected, mass @ lowest, slope, true)
+            order = np.einsum("sn,nsk->nk", slope[:, best], true).argsort(axis=1, kind="stable")
         np.put_along_axis(decided[rows], order, (np.arange(K) < best[:, None]).astype(np.uint8), axis=1)
     return decided
+
+
+def _best_size(without: Floats, lowest: Floats, slope: Floats, true: Floats) -> NDArray[np.intp]:
+    """Find the size of prediction of least expected cost, for each row of a block.
+
+    Parameters
+    ----------
+    without : ndarray of shape (n, K + 1)
+        Expected cost of each size but for the labels that are hit.
+    lowest : ndarray of shape (n, K + 1)
+        A bound: what it would be if of every truth as much were hit as the size lets it.
+    slope : ndarray of shape (S, K + 1)
+        What a hit adds to the cost, for each size of truth and of prediction.
+    true : ndarray of shape (n, S, K)
+        How probable labels are together with each size of truth.
+    """
+    expected = np.full_like(without, np.inf)
+    for step in (STRIDE, 1):  # every so many sizes first; then no more than those whose bound is below what was found
+        promising = (lowest * GAIN <= expected.min(axis=1, keepdims=True)).any(axis=0) & np.isinf(expected[0])
+        sizes = np.flatnonzero(promising[::step]) * step
+        added = slope[:, sizes].T @ true  # what a label adds to the cost of a prediction of each size
+        for which, m in enumerate(sizes.tolist()):
+            smallest = np.partition(added[:, which], max(m - 1, 0), axis=1)[:, :m]
+            expected[:, m] = without[:, m] + smallest.sum(axis=1)
+    return np.asarray(expected.argmin(axis=1))
 
 
 def _by_size(share: Any, labels: Floats, place: NDArray[np.intp], count: int, quickly: bool) -> tuple[Floats, Floats]:
@@ -181,6 +204,12 @@ def _by_size(share: Any, labels: Floats, place: NDArray[np.intp], count: int, qu
 
 
 FEW = 8  # sizes of truths that a quick decision tells apart
+STRIDE = 8  # of the sizes of predictions that are tried first
+
+
+def hits_within(s: Any, m: Any, K: int) -> tuple[Any, Any]:
+    """Return how many of s true labels a prediction of m labels hits at most, and at least, if there are K."""
+    return np.minimum(s, m), np.maximum(s + m - K, 0)
 
 
 @lru_cache(8)
@@ -188,7 +217,7 @@ def affine_coefficients(cost: Cost, K: int) -> tuple[Floats, Floats]:
     """Coefficients α and β of ``α(s, m) + β(s, m) · tp`` for s true and m predicted labels, shape (K + 1, K + 1)."""
     stairs = np.tri(K + 1, K, -1, dtype=np.uint8)  # row s holds the first s labels
     s, m = np.ogrid[: K + 1, : K + 1]
-    most, fewest = np.minimum(s, m), np.maximum(s + m - K, 0)
+    most, fewest = hits_within(s, m, K)
     highest, lowest = cost.pairwise(stairs, stairs), cost.pairwise(stairs, stairs[:, ::-1])
     beta = (highest - lowest) / np.maximum(most - fewest, 1)
     return lowest - beta * fewest, beta
