@@ -1,4 +1,4 @@
-.PHONY: demo test format bench bench-data bench-chains bench-embeddings bench-joint bench-runner bench-commands paper table2 table3 decisions figures forests fuzz screenshots test-browser test-oldest clean
+.PHONY: demo test format bench bench-data bench-chains bench-embeddings bench-joint bench-runner bench-commands paper table3 decisions figures forests fuzz screenshots test-browser test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -58,12 +58,6 @@ bench-commands: $(VENV)/.bench  ## The part of it about `clems predict` on a CSV
 
 fuzz: $(VENV)/.test  ## Half a million mutated files for the readers; about six minutes.
 	$(BIN)/python -m benchmarks.fuzz --files 500000 --output benchmarks/results/fuzz.md
-
-table2: table2-br table2-cc table2-pcc table2-clems table2-cft  ## The paper's Table 2; needs CLEMS_DATA; an hour.
-
-table2-cft: SETS = --datasets emotions,scene,yeast,medical
-table2-%: $(VENV)/.report  ## One learner of it; all but CFT take a few minutes.
-	$(BIN)/python -m benchmarks.table2 $* $(SETS) --output benchmarks/results/table2/$*.md
 
 table3: $(VENV)/.report  ## The paper's Table 3, trained directly for micro and macro F1; needs CLEMS_DATA; two minutes.
 	$(BIN)/python -m benchmarks.table3 --output benchmarks/results/table3.md

@@ -15,8 +15,7 @@ import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 
-from benchmarks.data import load
-from benchmarks.table2 import split
+from benchmarks.data import load, split
 from clems import BR, CC, CFT, PCC, get_cost
 from clems.decoding import RULES, rule_for
 from clems.forest import default_classifier

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
+from clems import COSTS, LEARNERS
 from clems.datasets import load_dataset
 
 
@@ -18,6 +21,32 @@ def load(name: str, part: str | None = None) -> tuple[Any, np.ndarray]:
     except FileNotFoundError as error:
         sys.exit(str(error))
     return data.X, data.Y.toarray() if sparse.issparse(data.Y) else data.Y
+
+
+def split(n: int, repetition: int) -> tuple[np.ndarray, np.ndarray]:
+    """Training half and test quarter of a random split 50/25/25."""
+    order = np.random.RandomState(repetition).permutation(n)
+    return order[: n // 2], order[n - n // 4 :]
+
+
+def mean_costs(learner: str, dataset: str, cost: str, splits: int, **settings: Any) -> np.ndarray:
+    """Mean test cost of a learner, trained for the cost if it can be, on each of some random splits."""
+    X, Y = load(dataset)
+    kind = LEARNERS[learner]
+    settings |= {"cost": cost} if kind.cost_sensitive else {}
+
+    def mean_cost(repetition: int) -> float:
+        train, test = split(len(Y), repetition)
+        model = kind(**settings, random_state=repetition, n_jobs=-1).fit(X[train], Y[train])
+        return COSTS[cost].rowwise(Y[test], model.predict(X[test])).mean()
+
+    return np.array([mean_cost(repetition) for repetition in range(splits)])
+
+
+def printed(table: str) -> pd.Series:
+    """What a table of the paper prints, by dataset, learner and criterion; learners as its experiment calls them."""
+    values = pd.read_csv(Path(__file__).parents[1] / "experiments" / "paper" / "printed" / f"{table}.csv")
+    return values.set_index(["dataset", "learner", "criterion"])["mean"]
 
 
 def like_eurlex(n: int = 19_348, d: int = 5_000, K: int = 412, L: int = 1_615) -> tuple[Any, np.ndarray]:

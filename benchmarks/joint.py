@@ -15,8 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 from threadpoolctl import threadpool_limits
 
 from benchmarks.chains import peak_growth, times
-from benchmarks.data import like_eurlex, load
-from benchmarks.table2 import split
+from benchmarks.data import like_eurlex, load, split
 from clems import BR, CLEMS
 
 TEXT = """\
