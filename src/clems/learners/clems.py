@@ -54,6 +54,7 @@ from clems.validation import check_components, check_count
 Bits = NDArray[np.uint8]
 Decision = Callable[[Seen, Posterior], Bits]
 THRESHOLD = "threshold"  # name of the only decoder of criteria of all rows together
+EMBEDDED = "rank"  # for which labels are embedded if rows have no cost; it too asks for the order of labels alone
 TRANSFORMS: dict[str, Callable[[Floats], Floats]] = {"sqrt": np.sqrt, "identity": np.positive}
 ROLES = ("mirrored", "swapped")
 DTYPES = ("float32", "float64", np.float32, np.float64)
@@ -534,7 +535,7 @@ class CLEMS(LabelEmbeddingClassifier):
         return self.cost_ if cost is None else self._checked_cost(cost)
 
     def _checked_cost(self, cost: Any) -> Cost:
-        return super()._checked_cost("f1" if label_based(cost) else cost)
+        return super()._checked_cost(EMBEDDED if label_based(cost) else cost)
 
     def _criterion(self) -> Criterion:
         return get_criterion(self._own_label_based or self.cost_)
