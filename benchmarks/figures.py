@@ -83,7 +83,7 @@ def depths() -> plt.Figure:
             axis.plot(DEPTHS, found[:, 1], color=colour, label=f"{decoder}, test")
             axis.plot(DEPTHS, found[:, 0], color=colour, linestyle=":", label=f"{decoder}, out of bag")
         own = mean_costs(dataset, cost, [{}])[0, 1]
-        axis.axhline(own, color=GREY, linewidth=1, linestyle="--", label="chosen by itself, test")
+        axis.axhline(own, color=GREY, linewidth=1, linestyle="--", label="full depth, test")
         axis.set(title=f"{dataset}, {cost}", xlabel="depth of trees", ylabel="mean cost")
     axes[0].legend(frameon=False, fontsize=8)
     return figure

@@ -23,8 +23,9 @@ TEXT = """\
 
 Made by `make bench-joint`: medians over {runs} runs taken in turns of ratios of times, one job and one thread, 100
 trees each, trained on half of the data. CLEMS has its defaults: the fit has the embedding, the forest and the choice of
-depth, sharpness and decoder in it. The joint forest is scikit-learn's RandomForestClassifier on the label matrix; BR
-has this package's default forests. Choice: CLEMS over CLEMS of one depth, sharpness and decoder.
+sharpness and decoder in it. The joint forest is scikit-learn's RandomForestClassifier on the label matrix; BR
+has this package's default forests. Choice: CLEMS with
+seven depths to choose from besides, over CLEMS of one depth, sharpness and decoder.
 
 | data | rows | features | labels | CLEMS / BR | CLEMS / joint forest | choice |
 |---|---|---|---|---|---|---|
@@ -56,9 +57,10 @@ def fits(runs: int) -> str:
             RandomForestClassifier(100, random_state=0),
             CLEMS(random_state=0),
             CLEMS(random_state=0, depths=[35], sharpness=1, decoder="exact"),
+            CLEMS(random_state=0, depths=range(5, 36, 5)),
         ]
         seconds = times(runs, *(partial(model.fit, X[train], Y[train]) for model in models))
-        cells = [f"{ratio(seconds, 2, other):.3f}" for other in (0, 1, 3)]
+        cells = [f"{ratio(seconds, which, other):.3f}" for which, other in ((2, 0), (2, 1), (4, 3))]
         text += f"| {name} | {len(train)} | {X.shape[1]} | {Y.shape[1]} | {' | '.join(cells)} |\n"
     return text
 

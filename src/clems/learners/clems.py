@@ -80,8 +80,9 @@ class CLEMS(LabelEmbeddingClassifier):
         costs that have such a rule: hamming, F-measures, rank, composition, zero_one, prices. "auto" takes "exact", or
         "expected" for costs without such a rule, unless another costs less on held-out rows by more than a standard
         error.
-    depths : sequence of int or None, default=(5, 10, 15, 20, 25, 30, 35)
-        Depths of trees to choose from, on held-out rows. None does not choose: trees end where they end.
+    depths : sequence of int or None, default=None
+        Depths of trees to choose from, on held-out rows. None does not choose: trees end where they end, which has
+        mostly been the better, as sharpness makes up for leaves of few rows.
     sharpness : "auto" or float, default="auto"
         Power to which probabilities of label vectors are raised: forests mix too many rows into a leaf, so that what
         they say is too smooth. "auto" chooses on held-out rows, 1 leaves probabilities as they are.
@@ -177,7 +178,7 @@ class CLEMS(LabelEmbeddingClassifier):
         cost: str | Cost | Callable[[Any, Any], Any] = "f1",
         *,
         decoder: str = "auto",
-        depths: Sequence[int] | None = (5, 10, 15, 20, 25, 30, 35),
+        depths: Sequence[int] | None = None,
         sharpness: str | float = "auto",
         n_components: int | float | None = None,
         cost_transform: str | Callable[[Floats], Floats] = "sqrt",
@@ -347,8 +348,8 @@ class CLEMS(LabelEmbeddingClassifier):
 
     @property
     def depth_path(self) -> bool:  # type: ignore[override]
-        """Whether its trees are for you to cut: it does not choose their depth itself."""
-        return self.depths is None
+        """Whether its trees are for you to cut: points have no sharpness that would make up for leaves of few rows."""
+        return self.depths is None and self.decoder == "nearest"
 
     def get_depth(self) -> int:
         """Return the depth to which its deepest tree was grown; 0 if it has no trees."""
