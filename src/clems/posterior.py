@@ -21,8 +21,8 @@ Weights = NDArray[np.float64] | None
 
 HELD_OUT = 1000  # training rows at most by which is chosen
 FOLDS = 3  # in which training rows are held out where trees have no bags
-SHARPNESS = (0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.5)
-USUAL = 3  # place of the one from which the search begins
+SHARPNESS = (0.5, 0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.5)
+USUAL = 4  # place of the one from which the search begins
 LEAST = 1e-3  # probabilities nearer to 0 or 1 are judged as if they were this far
 NEGLIGIBLE = 1e-6  # share, as a multiple of the greatest of a row, that is taken for nothing
 VARIANCES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)  # around a predicted point, as multiples of that of all points
@@ -318,7 +318,7 @@ def choose_shape(
         If given, it is not chosen.
     """
     seen = {option: source.held_out(option) for option in source.options}
-    chosen = _least(seen, surprises, weight, sharpness, (1, USUAL, 5))
+    chosen = _least(seen, surprises, weight, sharpness, (USUAL - 2, USUAL, USUAL + 2))
     if costs is None:
         return *chosen, seen[chosen[0]]
     known: dict[Any, Floats] = {}
