@@ -113,7 +113,7 @@ def test_compare_takes_prices_and_functions():
     def forgotten(Y, P):
         return ((Y == 1) & (P == 0)).sum(axis=1)
 
-    settings = {"learners": ["br", "clems"], "repetitions": 2, "trees": 5, "depths": [4], "backend": "serial"}
+    settings = {"learners": ["br", "clems"], "repetitions": 2, "trees": 20, "depths": [4], "backend": "serial"}
     assert compare(small(), prices, **settings).table["mean"].is_monotonic_increasing
     found = compare(small(), forgotten, **settings)
     assert found.table["mean"]["clems"] < found.table["mean"]["br"] / 10  # which predicts nearly all for everyone

@@ -253,7 +253,9 @@ def test_skops_itself_can_read_the_file(saved, place):
 
 def test_description(tmp_path, monkeypatch):
     path = tmp_path / "model.skops"
-    model = CLEMS("f_beta(0.5)", n_trees=4, random_state=0).fit(FEATURE_FORMS["frame"][0], LABEL_FORMS["frame"])
+    model = CLEMS("f_beta(0.5)", n_trees=4, depths=(2, 4), random_state=0).fit(
+        FEATURE_FORMS["frame"][0], LABEL_FORMS["frame"]
+    )
     save(model, path)
     monkeypatch.setattr(skops.io, "loads", None)
     info = describe(path)
