@@ -12,6 +12,7 @@ from scipy import sparse
 
 from clems import COSTS, LEARNERS
 from clems.datasets import load_dataset
+from clems.experiments.tables import read_printed
 
 
 def load(name: str, part: str | None = None) -> tuple[Any, np.ndarray]:
@@ -45,8 +46,16 @@ def mean_costs(learner: str, dataset: str, cost: str, splits: int, **settings: A
 
 def printed(table: str) -> pd.Series:
     """What a table of the paper prints, by dataset, learner and criterion; learners as its experiment calls them."""
-    values = pd.read_csv(Path(__file__).parents[1] / "experiments" / "paper" / "printed" / f"{table}.csv")
-    return values.set_index(["dataset", "learner", "criterion"])["mean"]
+    values = read_printed(Path(__file__).parents[1] / "experiments" / "paper" / "printed" / f"{table}.csv")
+    return pd.Series({place: mean for place, (mean, _) in values.items()}).rename_axis(
+        ["dataset", "learner", "criterion"]
+    )
+
+
+def printed_cost(dataset: str, learner: str, cost: str) -> float | None:
+    """What the paper's Table 2 prints, as a cost; None where it is left blank."""
+    value = printed("table2").get((dataset, learner, cost))
+    return 1 - value if value is not None and COSTS[cost].as_score else value
 
 
 def like_eurlex(n: int = 19_348, d: int = 5_000, K: int = 412, L: int = 1_615) -> tuple[Any, np.ndarray]:

@@ -24,8 +24,8 @@ TEXT = """\
 Made by `make bench-joint`: medians over {runs} runs taken in turns of ratios of times, one job and one thread, 100
 trees each, trained on half of the data. CLEMS has its defaults: the fit has the embedding, the forest and the choice of
 sharpness and decoder in it. The joint forest is scikit-learn's RandomForestClassifier on the label matrix; BR
-has this package's default forests. Choice: CLEMS with
-seven depths to choose from besides, over CLEMS of one depth, sharpness and decoder.
+has this package's default forests. Choice: CLEMS with seven depths to choose from besides, over CLEMS of one depth,
+sharpness and decoder.
 
 | data | rows | features | labels | CLEMS / BR | CLEMS / joint forest | choice |
 |---|---|---|---|---|---|---|

@@ -40,7 +40,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
     label_based : bool
         Whether the cost may be "micro_f1" or "macro_f1", which look at all rows together.
     depth_path : bool
-        Whether `at_depth` gives the model with trees of any depth, for you to choose from.
+        Whether the depth of its trees is for you to choose, by `at_depth`, as experiments do.
     predictor : {"regressor", "classifier"}
         What kind of estimator it is built on.
     """

@@ -251,8 +251,9 @@ def truncated(estimator: Any, depth: int) -> Any:
         trees = cut.estimators_ = [copy(tree) for tree in estimator.estimators_]
     for tree in trees:
         tree.tree_ = deepcopy(tree.tree_)  # all that changes; the rest is shared
-    beyond = ancestors(trees, depth) != np.arange(starts_of(trees)[-1])
-    for tree, start in zip(trees, starts_of(trees), strict=False):
+    starts = starts_of(trees)
+    beyond = ancestors(trees, depth) != np.arange(starts[-1])
+    for tree, start in zip(trees, starts[:-1], strict=True):
         left, right = tree.tree_.children_left, tree.tree_.children_right  # views of what the tree itself reads
         split = np.flatnonzero(left >= 0)
         last = split[beyond[start + left[split]]]

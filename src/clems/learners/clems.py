@@ -348,7 +348,7 @@ class CLEMS(LabelEmbeddingClassifier):
 
     @property
     def depth_path(self) -> bool:  # type: ignore[override]
-        """Whether its trees are for you to cut: points have no sharpness that would make up for leaves of few rows."""
+        """Whether the depth of its trees is for you to choose: if it decodes as the paper does, without sharpness."""
         return self.depths is None and self.decoder == "nearest"
 
     def get_depth(self) -> int:
