@@ -9,10 +9,10 @@ from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomFo
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
 
-from clems import forest as module
 from clems.forest import (
     WIDE,
     ancestors,
+    as_columns,
     default_classifier,
     default_forest,
     grow_trees,
@@ -233,14 +233,31 @@ def test_seeds_decide_the_trees():
 
 
 @pytest.mark.parametrize("form", [sparse.csr_array, sparse.csr_matrix])
-def test_sparse_features_grow_the_same_trees(form):
-    holes = X * (X > 0.4)
+@pytest.mark.parametrize("least", [0.4, 0.98], ids=["dense", "sparse"])
+def test_sparse_features_grow_the_same_trees(form, least):
+    holes = X * (least < X)
     same_trees(grown(X=holes), grown(X=form(holes)))
 
 
-def test_many_sparse_features_stay_sparse(monkeypatch):
-    monkeypatch.setattr(module, "SMALL", 0)
-    holes = X * (X > 0.4)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_content_decides_whether_columns_are_sparse(form):
+    rows = np.zeros((24, 10))
+    rows[0] = 1
+    full = as_columns(form(rows))
+    assert isinstance(full, np.ndarray)
+    assert full.flags.f_contiguous
+    rows[0, 0] = 0
+    few = as_columns(form(rows))
+    assert few.format == "csc"
+    assert few.dtype == full.dtype == np.float32
+    assert np.array_equal(few.toarray(), rows)
+    few[0, 1] = 0  # entries that are stored count for nothing if they are 0
+    assert as_columns(few).format == "csc"
+
+
+def test_trees_of_few_entries_have_the_rows_in_their_leaves_that_they_count():
+    holes = X * (X > 0.98)
+    assert as_columns(holes).format == "csc"
     trees = grown(X=sparse.csr_array(holes))
     leaves = trees.leaves(sparse.csr_array(holes))
     assert np.array_equal(leaves, trees.leaves(holes))
