@@ -36,7 +36,7 @@ EVIL = "<script>alert(1)</script>"
 
 @pytest.fixture(scope="module")
 def model():
-    return CLEMS("f1", n_trees=10, random_state=0).fit(X[TRAIN], pd.DataFrame(Y[TRAIN], columns=NAMES))
+    return CLEMS("f1", n_trees=30, random_state=0).fit(X[TRAIN], pd.DataFrame(Y[TRAIN], columns=NAMES))
 
 
 @pytest.fixture(scope="module")
@@ -361,9 +361,13 @@ def test_pictures_are_png():
 
 
 def test_pictures_in_the_page(model):
-    page = Page(render(make_content(model, X[TEST], Y[TEST], images=X[TEST].reshape(-1, 11, 11), n_mistakes=5)))
+    content = make_content(model, X[TEST], Y[TEST], images=X[TEST].reshape(-1, 11, 11), n_mistakes=5)
+    page = Page(render(content))
     pictures = [address for address in page.addresses if address.startswith("data:image/png")]
-    assert 10 <= len(pictures) <= 5 + 8 + 3
+    assert len(content.mistakes) == 5
+    assert len(content.right) >= 1
+    assert len(content.what_if.examples) == 3
+    assert len(pictures) == 5 + len(content.right) + 3
     assert page.text.count('alt="Picture of row') == len(pictures)
 
 

@@ -33,13 +33,11 @@ from clems.decoding import (
     threshold_of_each_label,
 )
 from clems.forest import grow_trees, trees_of
-from clems.learners.clems import least_costly
 from clems.posterior import (
     HELD_OUT,
     LEAST,
     NEGLIGIBLE,
     SHARPNESS,
-    USUAL,
     ByDistance,
     ByNeighbours,
     Seen,
@@ -47,6 +45,7 @@ from clems.posterior import (
     Training,
     choose_shape,
     held_out_by_folds,
+    preferred,
     sharpened,
     some_rows,
     source_of,
@@ -342,45 +341,65 @@ def looked_up(table):
 
 
 def choose(surprises, costs, *others):
-    source = Source(None, [*range(len(costs))], None, EVERYONE, lambda option: Seen(None, option))
-    option, sharpness, seen = choose_shape(source, looked_up(surprises), looked_up(costs), *others)
+    options = [*range(len(surprises))]
+    source = Source(None, options, options[-1], EVERYONE, lambda option: Seen(None, option))
+    costs = None if costs is None else looked_up(costs)
+    option, sharpness, seen = choose_shape(source, looked_up(surprises), costs, *others)
     assert seen.points == option
     return option, SHARPNESS.index(sharpness)
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-def test_no_sharpness_beside_the_chosen_one_loses_less_and_no_option_at_the_usual_one(seed):
+def test_no_sharpness_beside_the_chosen_one_is_less_surprising(seed):
     rng = np.random.default_rng(seed)
     table = rng.integers(0, 4, (rng.integers(1, 5), len(SHARPNESS), rng.integers(1, 7))).astype(float)
-    mean = table.mean(axis=2)
-    option, place = choose(table, table, None)
-    assert mean[option, place] <= min(mean[option, max(place - 1, 0) : place + 2].min(), mean[:, USUAL].min()) + 1e-12
-    for place, power in enumerate(SHARPNESS):
-        assert choose(table, table, None, power) == (mean[:, place].argmin(), place)
+    option, place = choose(table, None, None)
+    mean = table[option].mean(axis=1)
+    assert mean[place] == mean[max(place - 1, 0) : place + 2].min()
+
+
+def without_mean(noise, weight):
+    return noise - np.average(noise, axis=-1, weights=weight)[..., None]
+
+
+def lead(usual, other, weight):
+    gain = np.average(usual - other, weights=weight)
+    return gain - np.sqrt(np.average((usual - other - gain) ** 2, weights=weight) / len(usual))
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_sharpness_that_is_given_stays_and_an_option_has_to_be_better_beyond_chance(seed):
+    rng = np.random.default_rng(seed)
+    table, place = rng.normal(size=(4, len(SHARPNESS), 20)), rng.integers(len(SHARPNESS))
+    weight = rng.integers(1, 4, 20).astype(float)
+    leads = [lead(table[-1, place], own, weight) for own in table[:, place]]
+    wanted = int(np.argmax(leads)) if max(leads) > 0 else 3
+    for costs in (None, rng.normal(size=table.shape)):
+        assert choose(table, costs, weight, SHARPNESS[place]) == (wanted, place)
 
 
 @st.composite
 def valleys(draw):
-    """Mean losses with a single valley, and the option and the sharpness at its bottom."""
+    """Mean losses of options by sharpness, each with a single valley, and where that is."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    option, place = rng.integers(4), rng.integers(len(SHARPNESS))
-    along = np.abs(np.arange(len(SHARPNESS)) - place) * rng.uniform(0.5, 2)
-    across = np.where(np.arange(4) == option, 0, rng.uniform(0.1, 3, 4))
-    return across[:, None] + along, (option, place)
+    bottom = rng.integers(len(SHARPNESS), size=3)
+    along = np.abs(np.arange(len(SHARPNESS)) - bottom[:, None]) * rng.uniform(0.5, 2)
+    return rng.uniform(0, 1, 3)[:, None] + along, bottom
 
 
 @given(surprising=valleys(), costly=valleys(), seed=st.integers(0, 99))
-def test_what_costs_less_is_chosen_over_what_surprises_less_only_beyond_chance(surprising, costly, seed):
+def test_options_and_sharpness_are_left_for_others_only_beyond_chance(surprising, costly, seed):
     rng = np.random.default_rng(seed)
-    noise = rng.normal(0, rng.choice([0.1, 10]), (*surprising[0].shape, 20))
     weight = rng.integers(1, 4, 20).astype(float)
-    noise -= np.average(noise, axis=2, weights=weight)[:, :, None]
+    noise = without_mean(rng.normal(0, rng.choice([0.1, 1, 10]), (3, len(SHARPNESS), 20)), weight)
     surprises, costs = surprising[0][:, :, None] + noise, costly[0][:, :, None] + noise
-    assert choose(surprises, surprises, weight) == surprising[1]
-    gains = costs[surprising[1]] - costs[costly[1]]
-    gain = np.average(gains, weights=weight)
-    error = np.sqrt(np.average((gains - gain) ** 2, weights=weight) / 20)
-    assert choose(surprises, costs, weight) == (costly if gain > error else surprising)[1]
+    least = [surprises[option, place] for option, place in enumerate(surprising[1])]
+    leads = [lead(least[-1], own, weight) for own in least]
+    option = int(np.argmax(leads)) if max(leads) > 0 else 2
+    usual, cheap = surprising[1][option], costly[1][option]
+    assert choose(surprises, None, weight) == (option, usual)
+    better = lead(costs[option, usual], costs[option, cheap], weight) > 0
+    assert choose(surprises, costs, weight) == (option, cheap if better else usual)
 
 
 @given(share=shares(), seed=st.integers(0, 99))
@@ -584,18 +603,20 @@ def test_marginals_are_summed_over_the_distribution(posterior):
         )
 
 
-def test_another_decoder_than_the_last_has_to_be_better_beyond_chance():
+def test_another_than_the_usual_one_has_to_be_better_beyond_chance():
     rng = np.random.default_rng(0)
-    last = rng.random(400)
-    noise = rng.normal(size=400)
-    noise -= noise.mean()
+    usual, noise = rng.random(400), without_mean(rng.normal(size=400), None)
     error = noise.std() / np.sqrt(400)
-    assert least_costly({"nearest": last + noise - 1.01 * error, "exact": last}, None) == "nearest"
-    assert least_costly({"nearest": last + noise - 0.99 * error, "exact": last}, None) == "exact"
-    assert least_costly({"nearest": last, "exact": last}, None) == "exact"
+
+    def better(other, weight=None):
+        return preferred({"other": other, "usual": usual}, "usual", weight) == "other"
+
+    assert better(usual + noise - 1.01 * error)
+    assert not better(usual + noise - 0.99 * error)
+    assert not better(usual)
     only_first = (np.arange(400) < 1).astype(float)
-    assert least_costly({"nearest": last + 0.1 - only_first, "exact": last}, None) == "exact"
-    assert least_costly({"nearest": last + 0.1 - only_first, "exact": last}, only_first) == "nearest"
+    assert not better(usual + 0.1 - only_first)
+    assert better(usual + 0.1 - only_first, only_first)
 
 
 # Thresholds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class Source:
     options : list
         The simplest first.
     usual : object
-        The option to take where there is nothing to choose by.
+        The option to take unless another is clearly better.
     rows : ndarray of shape (m,)
         Training rows that are held out.
     held_out : callable
@@ -293,6 +294,27 @@ def mean_and_error(values: Floats, weight: Weights) -> tuple[float, float]:
     return mean, float(np.sqrt(np.average((values - mean) ** 2, weights=weight) / len(values)))
 
 
+def preferred(losses: dict[Any, Floats], usual: Any, weight: Weights) -> Any:
+    """Key of the least losses; the usual one, unless another loses less by more than a standard error.
+
+    Parameters
+    ----------
+    losses : dict
+        Losses of the held-out rows.
+    usual : object
+        One of its keys.
+    weight : ndarray or None
+        Sample weights of these rows.
+    """
+
+    def lead(key: Any) -> float:
+        gain, error = mean_and_error(losses[usual] - losses[key], weight)
+        return gain - error
+
+    best = max(losses, key=lead)
+    return best if lead(best) > 0 else usual
+
+
 def choose_shape(
     source: Source,
     surprises: Callable[[Seen, float], Floats],
@@ -302,8 +324,9 @@ def choose_shape(
 ) -> tuple[Any, float, Seen]:
     """Choose an option and a sharpness by held-out rows; return them and what is then seen of these rows.
 
-    It is the one under which their labels are the least surprising, which suits every cost, unless another one costs
-    less by more than a standard error.
+    The option is the usual one, unless their labels are less surprising under another by more than a standard error.
+    The sharpness is the one under which they are the least surprising, which suits every cost, unless with another they
+    cost less by more than a standard error.
 
     Parameters
     ----------
@@ -317,49 +340,46 @@ def choose_shape(
     sharpness : float or None
         If given, it is not chosen.
     """
+    grid = SHARPNESS if sharpness is None else (sharpness,)
     seen = {option: source.held_out(option) for option in source.options}
-    chosen = _least(seen, surprises, weight, sharpness, (USUAL - 2, USUAL, USUAL + 2))
-    if costs is None:
-        return *chosen, seen[chosen[0]]
-    known: dict[Any, Floats] = {}
-
-    def once(own: Seen, power: float) -> Floats:
-        key = id(own), power
-        known[key] = known[key] if key in known else costs(own, power)
-        return known[key]
-
-    cheap = _least(seen, once, weight, sharpness, (USUAL,))
-    if cheap != chosen:
-        values = [once(seen[option], power) for option, power in (chosen, cheap)]
-        gain, error = mean_and_error(values[0] - values[1], weight)
-        chosen = cheap if gain > error else chosen
-    return *chosen, seen[chosen[0]]
+    found, power = {}, grid[min(USUAL, len(grid) - 1)]
+    for option, own in seen.items():  # the best power of one is near that of the next
+        found[option] = power, _ = valley(partial(surprises, own), grid, power, weight)
+    option = preferred({option: losses[power] for option, (power, losses) in found.items()}, source.usual, weight)
+    power = found[option][0]
+    if costs is not None and sharpness is None:
+        cheap, losses = valley(partial(costs, seen[option]), grid, power, weight)
+        power = preferred({own: losses[own] for own in (power, cheap)}, power, weight)
+    return option, power, seen[option]
 
 
-def _least(
-    seen: dict[Any, Seen],
-    loss: Callable[[Seen, float], Floats],
-    weight: Weights,
-    sharpness: float | None,
-    places: tuple[int, ...],
-) -> tuple[Any, float]:
-    """Option and sharpness of least mean loss.
+def valley(
+    loss: Callable[[float], Floats], grid: Sequence[float], start: float, weight: Weights
+) -> tuple[float, dict[float, Floats]]:
+    """Go up or down a grid as long as the mean loss gets less; return where that ends, and all losses on the way.
 
-    Options are compared at some places of `SHARPNESS`, of equals the first is taken; then, at the best, sharpness goes
-    up or down as long as the loss gets less.
+    Parameters
+    ----------
+    loss : callable
+        Function of a number of the grid; returns the losses of rows.
+    grid : sequence of float
+        Numbers in order.
+    start : float
+        One of them.
+    weight : ndarray or None
+        Sample weights of the rows.
     """
+    losses: dict[float, Floats] = {}
 
-    def mean(option: Any, power: float) -> float:
-        return float(np.average(loss(seen[option], power), weights=weight))
+    def mean(place: int) -> float:
+        losses[grid[place]] = own = loss(grid[place])
+        return float(np.average(own, weights=weight))
 
-    if sharpness is not None:
-        return min(seen, key=lambda option: mean(option, sharpness)), sharpness
-    losses = {(option, place): mean(option, SHARPNESS[place]) for option in seen for place in places}
-    (option, start), least = min(losses.items(), key=lambda item: item[1])
-    best = start
+    best = first = grid.index(start)
+    least = mean(first)
     for step in (-1, 1):
-        while 0 <= best + step < len(SHARPNESS) and (value := mean(option, SHARPNESS[best + step])) < least:
+        while 0 <= best + step < len(grid) and (value := mean(best + step)) < least:
             best, least = best + step, value
-        if best != start:
+        if best != first:
             break
-    return option, SHARPNESS[best]
+    return grid[best], losses

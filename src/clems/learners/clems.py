@@ -42,7 +42,7 @@ from clems.posterior import (
     Weights,
     choose_shape,
     held_out_by_folds,
-    mean_and_error,
+    preferred,
     sharpened,
     some_rows,
     source_of,
@@ -495,7 +495,7 @@ class CLEMS(LabelEmbeddingClassifier):
                 decided = {name: self._decide(name, self.cost_, seen, posterior) for name in names}
                 by_row = {name: self.cost_.rowwise(truth, predicted) for name, predicted in decided.items()}
                 self.oob_costs_ = {name: float(np.average(own, weights=weight)) for name, own in by_row.items()}
-                self.decoder_ = least_costly(by_row, weight)
+                self.decoder_ = preferred(by_row, names[-1], weight)
         self.oob_cost_ = float(self.oob_costs_[self.decoder_])
         self.depth_ = option if isinstance(option, int) else None
         self._see = source.at(option)
@@ -581,27 +581,3 @@ class CLEMS(LabelEmbeddingClassifier):
 def label_based(cost: Any) -> str | None:
     """Name of a criterion of all rows together, if it is one."""
     return cost if isinstance(cost, str) and cost in LABEL_BASED else None
-
-
-def least_costly(costs: dict[str, Floats], weight: Weights) -> str:
-    """Name of the decoder of least cost; the last one, unless another costs less by more than a standard error.
-
-    The last has the least expected cost under the model's own probabilities, so it takes more than chance to show that
-    another is better.
-
-    Parameters
-    ----------
-    costs : dict
-        Costs of the held-out rows by decoder.
-    weight : ndarray or None
-        Sample weights of these rows.
-    """
-    last = [*costs][-1]
-
-    def lead(name: str) -> float:
-        gain, error = mean_and_error(costs[last] - costs[name], weight)
-        return gain - error
-
-    leads = {name: lead(name) for name in costs}
-    best = max(leads, key=leads.__getitem__)
-    return best if leads[best] > 0 else last
