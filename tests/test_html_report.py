@@ -36,7 +36,7 @@ EVIL = "<script>alert(1)</script>"
 
 @pytest.fixture(scope="module")
 def model():
-    return CLEMS("f1", n_trees=30, random_state=0).fit(X[TRAIN], pd.DataFrame(Y[TRAIN], columns=NAMES))
+    return CLEMS("f1", n_trees=10, random_state=0).fit(X[TRAIN], pd.DataFrame(Y[TRAIN], columns=NAMES))
 
 
 @pytest.fixture(scope="module")
