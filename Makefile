@@ -59,7 +59,7 @@ bench-commands: $(VENV)/.bench  ## The part of it about `clems predict` on a CSV
 fuzz: $(VENV)/.test  ## Half a million mutated files for the readers; about six minutes.
 	$(BIN)/python -m benchmarks.fuzz --files 500000 --output benchmarks/results/fuzz.md
 
-table3: $(VENV)/.report  ## The paper's Table 3, trained directly for micro and macro F1; needs CLEMS_DATA; two minutes.
+table3: $(VENV)/.report  ## The paper's Table 3, trained directly for micro and macro F1; needs CLEMS_DATA; about five minutes.
 	$(BIN)/python -m benchmarks.table3 --output benchmarks/results/table3.md
 
 depths: $(VENV)/.report  ## Full trees against a choice of their depth; needs CLEMS_DATA; about five minutes.
