@@ -11,17 +11,31 @@ import pandas as pd
 from scipy import sparse
 
 from clems import COSTS, LEARNERS
+from clems.counts import as_dense
 from clems.datasets import load_dataset
+from clems.experiments.spec import read_spec
 from clems.experiments.tables import read_printed
 
+PAPER = Path(__file__).parents[1] / "experiments" / "paper"
 
-def load(name: str, part: str | None = None) -> tuple[Any, np.ndarray]:
+
+def load(name: str) -> tuple[Any, np.ndarray]:
     """Features, dense or sparse as they come, and dense labels; where there are none, say what is to be done."""
     try:
-        data = load_dataset(name) if part is None else load_dataset(name, part)
+        data = load_dataset(name)
     except FileNotFoundError as error:
         sys.exit(str(error))
-    return data.X, data.Y.toarray() if sparse.issparse(data.Y) else data.Y
+    return data.X, as_dense(data.Y)
+
+
+def divided(name: str) -> tuple[Any, np.ndarray, Any, np.ndarray]:
+    """Features and labels of the file that the paper's Table 3 trains on, and of the one that it tests on."""
+    try:
+        data = read_spec(PAPER / "table3.toml").load(name)
+    except FileNotFoundError as error:
+        sys.exit(str(error))
+    X, Y, n = data.whole.X, as_dense(data.whole.Y), data.n_train
+    return X[:n], Y[:n], X[n:], Y[n:]
 
 
 def split(n: int, repetition: int) -> tuple[np.ndarray, np.ndarray]:
@@ -46,7 +60,7 @@ def mean_costs(learner: str, dataset: str, cost: str, splits: int, **settings: A
 
 def printed(table: str) -> pd.Series:
     """What a table of the paper prints, by dataset, learner and criterion; learners as its experiment calls them."""
-    values = read_printed(Path(__file__).parents[1] / "experiments" / "paper" / "printed" / f"{table}.csv")
+    values = read_printed(PAPER / "printed" / f"{table}.csv")
     return pd.Series({place: mean for place, (mean, _) in values.items()}).rename_axis(
         ["dataset", "learner", "criterion"]
     )

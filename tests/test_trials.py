@@ -58,6 +58,8 @@ def trial_of(kind, criteria=("f1",), split=None, **parameters):
         ({"repetitions": "many"}, "spec: repetitions: Input should be a valid integer"),
         ({"split": {"train": 0.9, "test": 0.3}}, "spec: split: train, validation and test are together more than 1"),
         ({"split": {"kind": "odd"}}, "spec: split.kind: Input should be 'random' or 'published'"),
+        ({"split": {"swapped": ["flags"]}}, "spec: split: swapped needs files to swap; use split.kind = 'published'"),
+        ({"split": {"kind": "published", "swapped": ["moon"]}}, "split.swapped: there is no dataset 'moon'"),
         ({"kind": "times"}, "spec: baseline: times are relative to an entry; name it"),
         ({"kind": "curves"}, "spec: learners: curves need an entry with a parameter along the axis"),
         ({"baseline": "cc"}, "spec: baseline: there is no entry 'cc'; entries are br"),
@@ -227,6 +229,21 @@ def test_a_published_split_is_kept_and_all_of_its_training_rows_are_used_in_the_
             rows = getattr(parts, part)
             predicted = model.at_depth(decision["depth"]).predict(SCENES[rows])
             assert decision[part]["f1"] == pytest.approx(CRITERIA["f1"](DIGITS[rows], predicted), rel=1e-5)
+
+
+def test_files_of_a_published_split_can_be_swapped():
+    split = {"kind": "published", "validation": 0.2}
+    given = {"datasets": ["digit-scenes", "scenes"], "repetitions": 1}
+    plain, swapped = (spec_of(split=split | own, **given) for own in ({}, {"swapped": ["digit-scenes"]}))
+    usual, other = (spec.load("digit-scenes") for spec in (plain, swapped))
+    n = len(usual.whole.X)
+    assert (usual.n_train, other.n_train) == (3000, 1000)
+    assert np.array_equal(other.whole.Y, np.roll(usual.whole.Y, 1000, axis=0))
+    trials = [make_plan(spec).trials for spec in (plain, swapped)]
+    assert [one.key == two.key for one, two in zip(*trials, strict=True)] == [False, True]
+    parts = parts_of(trials[1][0], other)
+    assert parts.test.tolist() == [*range(1000, n)]
+    assert (len(parts.train), len(parts.validation), len(parts.train_for_test)) == (800, 200, 1000)
 
 
 CHEAP = {"cft": {"n_rounds": 1}, "pcc": {"n_samples": 10}}

@@ -125,7 +125,7 @@ def make_plan(spec: Spec) -> Plan:
                     "kind": entry.kind,
                     "parameters": json.dumps(parameters, sort_keys=True),
                     "depths": tuple(spec.depths) if learner.depth_path else (),
-                    "split": (spec.split.kind, spec.split.train, spec.split.validation, spec.split.test),
+                    "split": spec.split.of(dataset),
                     "seed": spec.seed,
                     "fingerprint": fingerprint,
                 }

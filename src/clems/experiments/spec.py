@@ -58,18 +58,27 @@ class SplitSpec(_Part):
     train, validation, test : float
         Shares of the rows of a random split. Of a published one `validation` is a share of the training file: depths
         are chosen by training on the rest of it, and what is tested is then trained on all of it.
+    swapped : list of str
+        Datasets of a published split that are trained on the test file and tested on the training file.
     """
 
     kind: Literal["random", "published"] = "random"
     train: float = Field(default=0.5, gt=0, lt=1)
     validation: float = Field(default=0.25, ge=0, lt=1)
     test: float = Field(default=0.25, gt=0, lt=1)
+    swapped: list[str] = []
 
     @model_validator(mode="after")
     def _whole(self) -> SplitSpec:
         if self.kind == "random" and self.train + self.validation + self.test > 1 + 1e-9:
             raise ValueError("train, validation and test are together more than 1")
+        if self.kind == "random" and self.swapped:
+            raise ValueError("swapped needs files to swap; use split.kind = 'published'")
         return self
+
+    def of(self, dataset: str) -> tuple[str, float, float, float]:
+        """Kind of the split of a dataset, and shares of training, validation and test rows."""
+        return "swapped" if dataset in self.swapped else self.kind, self.train, self.validation, self.test
 
 
 class DataSpec(_Part):
@@ -214,7 +223,11 @@ class Spec(_Part):
     @model_validator(mode="after")
     def _fitting(self) -> Spec:
         known = {*CATALOGUE, *self.data}
-        mentioned = {"datasets": self.datasets, "repetitions_on": [*self.repetitions_on]}
+        mentioned = {
+            "datasets": self.datasets,
+            "repetitions_on": [*self.repetitions_on],
+            "split.swapped": self.split.swapped,
+        }
         for name, entry in self.learners.items():
             mentioned[f"learners.{name}.on"] = [*entry.on]
         for key, names in mentioned.items():
@@ -244,7 +257,8 @@ class Spec(_Part):
     def load(self, name: str) -> Data:
         """Load a dataset of the experiment, divided as published if that is how it is divided."""
         if self.split.kind == "published":
-            train, test = (self._dataset(name, part) for part in ("train", "test"))
+            files = ("test", "train") if name in self.split.swapped else ("train", "test")
+            train, test = (self._dataset(name, file) for file in files)
             return Data(stack(train, test), train.X.shape[0])
         return Data(self._dataset(name, "all"))
 

@@ -36,7 +36,7 @@ class Data:
     whole : Dataset
         All rows.
     n_train : int or None
-        How many of them, the first, are the published training rows; None if it comes without a split.
+        How many of them, the first, are the training rows of a published split; None if it comes without one.
     """
 
     whole: Dataset
@@ -118,7 +118,7 @@ def parts_of(trial: Trial, data: Data) -> Parts:
     """Divide the rows of a dataset."""
     kind, train, validation, test = trial.split
     n = data.whole.X.shape[0]
-    known = data.n_train if kind == "published" and data.n_train is not None else n
+    known = n if kind == "random" or data.n_train is None else data.n_train
     order = np.random.RandomState(trial.seed_for("split")).permutation(known)
     if known < n:
         cut = known - int(validation * known)
