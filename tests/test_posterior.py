@@ -809,6 +809,20 @@ def test_criteria_of_all_rows_are_decided_by_thresholds(kind, name):
     )
 
 
+@pytest.mark.parametrize("weight", [None, "some"])
+def test_for_macro_f1_trees_see_labels_of_one_variance(weight):
+    labels = np.column_stack([Y[TRAIN], np.ones(len(Y[TRAIN]), int), np.zeros(len(Y[TRAIN]), int)])
+    weight = None if weight is None else RNG.integers(1, 4, len(labels)).astype(float)
+    for name in ("macro_f1", "micro_f1", "f1"):
+        fitted = CLEMS(name, n_trees=2, random_state=0).fit(X[TRAIN], labels, sample_weight=weight)
+        targets = fitted._label_targets()[fitted.candidates_.index]
+        if name == "macro_f1":
+            variance = np.cov(targets.T, ddof=0, aweights=weight).diagonal()
+            np.testing.assert_allclose(variance, [1] * 10 + [0, 0], atol=1e-12)
+        assert np.array_equal(targets > 0, labels > 0)
+        assert np.array_equal(targets, labels) == (name != "macro_f1")
+
+
 @pytest.mark.parametrize(
     ("settings_", "message"),
     [

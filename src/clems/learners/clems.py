@@ -54,7 +54,7 @@ from clems.validation import check_components, check_count
 Bits = NDArray[np.uint8]
 Decision = Callable[[Seen, Posterior], Bits]
 THRESHOLD = "threshold"  # name of the only decoder of criteria of all rows together
-EMBEDDED = "rank"  # for which labels are embedded if rows have no cost; it too asks for the order of labels alone
+EMBEDDED = "f1"  # for which labels are embedded if rows have no cost
 TRANSFORMS: dict[str, Callable[[Floats], Floats]] = {"sqrt": np.sqrt, "identity": np.positive}
 ROLES = ("mirrored", "swapped")
 DTYPES = ("float32", "float64", np.float32, np.float64)
@@ -440,10 +440,9 @@ class CLEMS(LabelEmbeddingClassifier):
         training = Training(X, candidates.index, weight, self._learned, candidates.frequency)
         rows = some_rows(len(candidates.index), random_state)
         if regressor is None:
-            targets = [self._learned, candidates.labels.astype(np.float64)]
             trees = grow_trees(
                 X,
-                targets,
+                [self._learned, self._label_targets()],
                 candidates.index,
                 weight,
                 random_state,
@@ -463,6 +462,15 @@ class CLEMS(LabelEmbeddingClassifier):
         if len(source.rows) or self.decoder == "nearest" or few:
             return source
         return held_out_by_folds(source, fit, training, depths, rows, random_state)
+
+    def _label_targets(self) -> Floats:
+        """Labels of the candidates; of one variance for macro F1, to which rare labels matter as much as others."""
+        labels = self.candidates_.labels.astype(np.float64)
+        if self._own_label_based != "macro_f1":
+            return labels
+        share = np.average(labels, axis=0, weights=self.candidates_.frequency)
+        varies = (share > 0) & (share < 1)
+        return labels / np.sqrt(share * (1 - share), where=varies, out=np.ones_like(share))
 
     def _choose(self, source: Source, Y: Labels, weight: Weights, sharpness: float | None) -> None:
         """Choose depth, sharpness and decoder by held-out rows."""
