@@ -1,6 +1,8 @@
 """Experiments as a whole: every smoke file on every backend, and the files of the paper as they are."""
 
 import json
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -240,3 +242,19 @@ def test_compare_as_a_command(tmp_path, monkeypatch, capsys):
     assert f"Best mean: {told['best']}." in shown.err
     written = pd.read_csv("found.csv").set_index("learner")["mean"]
     assert written.to_dict() == pytest.approx({name: own["mean"] for name, own in table.items()})
+
+
+def test_a_script_is_not_run_again_by_the_processes_that_it_starts(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from clems.datasets import load_dataset\n"
+        "from clems.experiments import compare\n"
+        "print('begun')\n"
+        "scenes = load_dataset('digit-scenes').take(slice(80))\n"
+        "print(compare(scenes, learners=['br', 'clems'], repetitions=1, trees=2, depths=[2], jobs=2).table.shape)\n"
+    )
+    for arguments, given in ([script], ""), ([], script.read_text()):
+        ended = subprocess.run([sys.executable, *arguments], input=given, capture_output=True, text=True)
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert ended.stdout.splitlines()[:1] == ["begun"]
+        assert len(ended.stdout.splitlines()) == 2

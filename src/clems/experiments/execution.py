@@ -7,6 +7,7 @@ import logging
 import os
 import pickle
 import signal
+import sys
 import threading
 import traceback
 from collections import Counter, deque
@@ -17,6 +18,7 @@ from importlib import import_module
 from itertools import islice
 from multiprocessing import connection, get_all_start_methods, get_context, parent_process
 from time import monotonic, perf_counter
+from types import ModuleType
 from typing import Any, Protocol, TypeVar
 
 from joblib import cpu_count  # type: ignore[import-untyped]
@@ -32,7 +34,7 @@ LINE = 300  # characters of an error at most
 TRACE = 10_000  # characters of a traceback at most; its end says what went wrong
 UNBORN = (
     f"{DEATHS} workers ended before they began, at last by {{}}; what they said is above. They must be able to import "
-    "the function that carries out trials, and a script that starts them needs if __name__ == '__main__'."
+    "the function that carries out trials, and a script that has a cost of its own needs if __name__ == '__main__'."
 )
 RECOUNT = 5.0  # seconds after which the threads of a cluster are counted again
 
@@ -232,7 +234,7 @@ class _Worker:
         context = _context(work.__module__)
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, work, costs), daemon=True)
-        with _modest_start():
+        with _modest_start(), _apart_from_main([work, costs]):
             self.process.start()
         theirs.close()
         self.is_ready = False
@@ -287,6 +289,20 @@ def _modest_start() -> Iterator[None]:
                 os.environ[name] = value
         if mask is not None:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+@contextmanager
+def _apart_from_main(needed: Any) -> Iterator[None]:
+    """Start processes that do not run the user's script once more, unless something they need is defined in it."""
+    if b"__main__" in pickle.dumps(needed):
+        yield
+        return
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")  # which has no file to run
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _serve(parent: connection.Connection, work: Work, costs: Any) -> None:
