@@ -155,7 +155,7 @@ def test_affine_coefficients_give_the_cost_back(name, K):
 def test_no_prediction_costs_less_than_the_line_of_its_size(name):
     labels = every_vector(5)
     costs, tp, size = COSTS[name].pairwise(labels, labels), labels @ labels.T.astype(int), labels.sum(axis=1)
-    floor, slope = np.transpose([least_line(COSTS[name], 5, predicted) for predicted in size])
+    floor, slope = np.transpose([least_line(COSTS[name].formula, 5, predicted) for predicted in size])
     assert (costs >= floor + slope * tp - 1e-12).all()
 
 

@@ -1,5 +1,7 @@
 """Trees cut at a depth, their bags and the rows in their leaves, against scikit-learn and definitions written out."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -381,3 +383,13 @@ def test_a_split_tries_the_root_of_the_features_but_at_least_a_tenth(d, tried):
             make(d, max_features=1, n_jobs=2).get_params() | {"max_features": tried, "n_jobs": None}
             == make(d).get_params()
         )
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("share", [1, 0.01])
+def test_what_single_precision_cannot_hold_is_refused(form, share):
+    features = np.where(np.random.default_rng(0).random((50, 20)) < share, 1.0, 0.0)
+    features[3, 4] = 1e39
+    for use in (as_columns, partial(leaves_of, [])):
+        with pytest.raises(ValueError, match=r"X holds a number beyond ±3.4e\+38, the most that trees take"):
+            use(form(features))

@@ -1,5 +1,6 @@
 """Probabilities of label vectors, decisions by them, and what CLEMS makes of both."""
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -957,3 +958,33 @@ def test_weights_count_in_held_out_costs():
         fitted = CLEMS("hamming", estimator=KINDS[kind], random_state=0)
         assert fitted.fit(features, labels).oob_cost_ > 0.2
         assert fitted.fit(features, labels, np.where(noisy, 1e-3, 1)).oob_cost_ < 0.01
+
+
+@pytest.mark.parametrize("weights", [lambda d: 1 / (d - d), lambda d: d < 0, lambda d: -d])
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+def test_weights_of_neighbours_that_are_none_are_refused(weights):
+    model = CLEMS(estimator=KNeighborsRegressor(3, weights=weights), random_state=0)
+    with pytest.raises(ValueError, match="The weights of KNeighborsRegressor must be finite, at least 0, and not all"):
+        model.fit(X[TRAIN], Y[TRAIN])
+
+
+@dataclass
+class Unhashable:
+    price: float = 2.0
+
+    def __call__(self, truth, predicted):
+        return self.price * abs(truth - predicted).sum(axis=1)
+
+
+def test_a_cost_need_not_be_hashable():
+    with pytest.raises(TypeError):
+        hash(Unhashable())
+    fitted = CLEMS(Unhashable(), random_state=0, n_trees=10).fit(X[TRAIN], Y[TRAIN])
+    same = fitted.predict(X, cost=get_cost(lambda Y, P: 2.0 * abs(Y - P).sum(axis=1)))
+    assert np.array_equal(fitted.predict(X), same)
+
+
+@pytest.mark.parametrize("name", ["micro_f2", "macrof1", "micro-f1"])
+def test_a_misspelt_criterion_is_recognised(name):
+    with pytest.raises(ValueError, match=f"Unknown cost '{name}'; did you mean 'm[ai]cro_f1'"):
+        CLEMS(name).fit(X[TRAIN], Y[TRAIN])

@@ -307,7 +307,7 @@ def improvable(
                 prefixes[np.arange(len(label)), label] = 1
                 named += names[label]
                 hits += marginals[np.arange(len(label)), label]
-            floor, slope = least_line(cost, K, size)
+            floor, slope = least_line(cost.formula, K, size)
             able = floor + slope * hits < wanted
             if not able.any():
                 continue
@@ -323,12 +323,12 @@ def improvable(
 
 
 @lru_cache(1024)
-def least_line(cost: Cost, K: int, size: int) -> tuple[float, float]:
+def least_line(formula: Callable[[Counts], Floats] | None, K: int, size: int) -> tuple[float, float]:
     """Numbers a and b such that so many predicted labels, tp of them true, cost at least ``a + b · tp``."""
-    if cost.formula is None:
+    if formula is None:
         return 0.0, 0.0
     tp, true = np.ogrid[: size + 1.0, : K + 1.0]
-    costs = cost.formula(Counts(tp, true, np.array(float(size)), float(K)))
+    costs = formula(Counts(tp, true, np.array(float(size)), float(K)))
     least = np.where((tp <= true) & (true + size - tp <= K), costs, np.inf).min(axis=1)
     return float(least[0]), float(((least[1:] - least[0]) / np.arange(1, size + 1)).min(initial=0))
 

@@ -163,8 +163,18 @@ def as_columns(X: Any) -> Any:
     """
     entries = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
     if entries < DENSE * X.shape[0] * X.shape[1]:
-        return sparse.csc_array(X, dtype=np.float32)
-    return np.asfortranarray(X.toarray() if sparse.issparse(X) else X, np.float32)
+        return _in_single(partial(sparse.csc_array, X))
+    return _in_single(partial(np.asfortranarray, X.toarray() if sparse.issparse(X) else X))
+
+
+def _in_single(convert: Callable[..., Any]) -> Any:
+    """Convert features to single precision, in which trees compare them."""
+    with np.errstate(over="raise"):
+        try:
+            return convert(dtype=np.float32)
+        except FloatingPointError:
+            most = np.finfo(np.float32).max
+            raise ValueError(f"X holds a number beyond ±{most:.2g}, the most that trees take; scale it down.") from None
 
 
 def has_trees(estimator: Any) -> bool:
@@ -194,7 +204,7 @@ def trees_of(forest: Any, n: int, weight: NDArray[np.float64] | None) -> Trees:
 
 def leaves_of(trees: list[Any], X: Any, n_jobs: int | None = None) -> Nodes:
     """Leaf of each row in each tree, shape (T, n)."""
-    features = sparse.csr_array(X, dtype=np.float32) if sparse.issparse(X) else np.ascontiguousarray(X, np.float32)
+    features = _in_single(partial(sparse.csr_array if sparse.issparse(X) else np.ascontiguousarray, X))
 
     def leaves(some: list[Any]) -> Nodes:
         return np.stack([tree.tree_.apply(features) for tree in some])  # without checks, a fifth of the time

@@ -115,7 +115,10 @@ class ByNeighbours:
             weight = np.where(same, distance == 0, 1 / np.where(distance == 0, 1, distance))
         else:
             weight = np.ones_like(distance)
-        weight = weight / weight.sum(axis=1, keepdims=True)
+        totals = weight.sum(axis=1, keepdims=True)
+        if not (np.isfinite(totals).all() and (weight >= 0).all() and (totals > 0).all()):
+            raise ValueError("The weights of KNeighborsRegressor must be finite, at least 0, and not all 0 for a row.")
+        weight = weight / totals
         n, k = neighbour.shape
         place = np.repeat(np.arange(n), k), self.groups[neighbour].ravel()
         share = sparse.coo_array((weight.ravel(), place), (n, len(self.points))).tocsr()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Sequence
 from copy import copy
+from difflib import get_close_matches
 from functools import partial
 from time import perf_counter
 from typing import Any, Self
@@ -544,7 +545,11 @@ class CLEMS(LabelEmbeddingClassifier):
         return self.cost_ if cost is None else self._checked_cost(cost)
 
     def _checked_cost(self, cost: Any) -> Cost:
-        return super()._checked_cost(EMBEDDED if label_based(cost) else cost)
+        if label_based(cost):
+            return super()._checked_cost(EMBEDDED)
+        if isinstance(cost, str) and (close := get_close_matches(cost, LABEL_BASED, n=1, cutoff=0.8)):
+            raise ValueError(f"Unknown cost {cost!r}; did you mean {close[0]!r}?")
+        return super()._checked_cost(cost)
 
     def _criterion(self) -> Criterion:
         return get_criterion(self._own_label_based or self.cost_)
