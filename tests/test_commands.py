@@ -62,6 +62,8 @@ def folder(tmp_path_factory):
         fit = ["fit", "train.csv", "--labels", "tag*", "--cost", "prices.csv", "--quiet", *TREES]
         assert ended(*fit, "--drop", "id,colour", "--output", "numbers.clems") == 0
         assert ended(*fit, "--drop", "id", "--nominal", "one-hot", "--output", "words.clems") == 0
+        blind = ["fit", "train.csv", "--labels", "tag*", "--learner", "br", "--quiet", *TREES]
+        assert ended(*blind, "--drop", "id,colour", "--output", "blind.clems") == 0
     finally:
         os.chdir(here)
     return folder
@@ -164,6 +166,13 @@ def test_help_does_not_wait_for_libraries():
     code = "import sys, clems.cli; print(*{name.partition('.')[0] for name in sys.modules})"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "scipy", "sklearn", "pandas", "joblib", "pydantic"} & {*loaded}
+
+
+def test_no_cores_are_wrong_usage(here, capfd):
+    for arguments in (FIT, PREDICT):
+        code, _, err = run(capfd, *arguments, "--jobs", "0")
+        assert code == 2
+        assert "0 cores cannot do anything" in err
 
 
 # What is predicted, in process.
@@ -290,14 +299,14 @@ def test_an_arff_file_without_labels_and_with_fewer_words(tmp_path, monkeypatch,
     Path("new.arff").write_text(other + "\n".join(f"{w},x,{n}" for n, w, _ in some))
     assert run(capfd, "fit", "train.arff", "--labels", "-1", "-o", "m.clems", "-q", *TREES)[0] == 0
     code, out, err = run(capfd, "predict", "m.clems", "new.arff")
-    assert (code, err) == (0, "Ignored 1 columns that are no features: s\n")
+    assert (code, err) == (0, "Ignored 1 column that is no feature: s\n")
     whole = load("m.clems").predict(read_dataset("train.arff", -1, nominal="one-hot").feature_frame())
     np.testing.assert_array_equal(predictions_of(out)["y"], whole[[w != "b" for _, w, _ in rows], 0])
     Path("gap.arff").write_text(other + "a,x,1\nc,x,?\n")
     code, _, err = run(capfd, "predict", "m.clems", "gap.arff")
     assert (code, err) == (
         1,
-        "Error: gap.arff: the feature 'n' must be a finite number, in row 2 of the data: 'nan'.\n",
+        "Error: gap.arff: the feature 'n' is missing, in row 2 of the data.\n",
     )
 
 
@@ -380,7 +389,7 @@ def test_inspect(here, capfd):
     assert "tag_bug" in run(capfd, "inspect", "train.csv")[1]
     code, out, _ = run(capfd, "inspect", "train.csv", "--labels", "tag*", "--drop", "id", "--json")
     told = json.loads(out)
-    assert (told["rows"], told["features"], told["label_names"]) == (150, 7, LABELS)
+    assert (told["rows"], told["features"], told["label_names"]) == (150, 5, LABELS)  # words are one feature
 
 
 def test_datasets(tmp_path, monkeypatch, capfd):
@@ -428,7 +437,21 @@ def swapped(arguments, *pairs):
 WRONG = {
     "no file": (swapped(FIT, ("train.csv", "trian.csv")), "There is no file trian.csv."),
     "no format": (swapped(FIT, ("train.csv", "train")), "the name does not tell the format"),
-    "no label": (swapped(FIT, ("tag*", "tags_*")), "train.csv: there is no column 'tags_*'"),
+    "no label": (swapped(FIT, ("tag*", "tags_*")), "train.csv: no column matches 'tags_*'; there are 'id', "),
+    "no column": ([*FIT, "--tags", "tag_bgu"], "train.csv: there is no column 'tag_bgu'; did you mean 'tag_bug'?"),
+    "no feature": (swapped(FIT, ("id,colour", "id,colour,length,words,age,calls")), "no column is left for features."),
+    "no encoding": ([*FIT, "--encoding", "utf-9"], "There is no encoding 'utf-9'; there are utf-8,"),
+    "cost as a parameter": ([*FIT, "--set", "cost=rank"], "The cost has an option of its own: --cost, not --set."),
+    "no beta": ([*FIT, "--cost", "f_beta(-1)"], "beta must be a positive number; got -1.0."),
+    "a cost that fails": ([*FIT, "--cost", "json:dumps"], "The cost 'dumps' failed. TypeError: dumps() takes 1"),
+    "feature dropped": (
+        [*PREDICT, "--drop", "age"],
+        "the column 'age' is a feature of the model; it cannot be dropped",
+    ),
+    "no dataset to describe": (
+        ["datasets", "describe", "yaest"],
+        "did you mean 'yeast'? 'clems datasets list' lists them all.",
+    ),
     "no labels said": (["fit", "train.csv", "-o", "{out}/m.clems"], "Say where the labels are: --labels names"),
     "label of words": (swapped(FIT, ("tag*", "length")), "line 2: label 'length' must be 0 or 1"),
     "words": (
@@ -449,6 +472,11 @@ WRONG = {
     "no folder": (swapped(FIT, ("{out}/model.clems", "{out}/no/model.clems")), "There is no folder"),
     "folder as file": (swapped(FIT, ("{out}/model.clems", "{out}")), "is a folder; give the name of a file."),
     "no model": (swapped(PREDICT, ("numbers.clems", "none.clems")), "There is no file none.clems."),
+    "no model to inspect": (["inspect", "{out}/../junk.clems"], "it is no file that clems has saved."),
+    "other cost for a blind learner": (
+        swapped([*PREDICT, "--cost", "rank"], ("numbers.clems", "blind.clems")),
+        "BR heeds no cost.",
+    ),
     "model from elsewhere": (swapped(PREDICT, ("numbers.clems", "train.csv")), "it is no file that clems has saved."),
     "no rows file": (swapped(PREDICT, ("new.csv", "nwe.csv")), "There is no file nwe.csv."),
     "features missing": (
@@ -469,7 +497,11 @@ WRONG = {
     ),
     "gap": (
         swapped(PREDICT, ("new.csv", "{out}/../gap.csv")),
-        "the feature 'age' must be a finite number, in row 3 of the data",
+        "the feature 'age' is missing, in row 3 of the data.",
+    ),
+    "word missing in training": (
+        swapped([*FIT, "--nominal", "one-hot"], ("train.csv", "{out}/../no_word.csv"), ("id,colour", "id")),
+        "the feature 'colour' is missing in row 5 of the data; fill it in, or leave the column out with --drop 'colou",
     ),
     "gap in training": (
         swapped(FIT, ("train.csv", "{out}/../gap_train.csv")),
@@ -503,12 +535,16 @@ def test_what_is_wrong_is_said_in_one_sentence(here, tmp_path, capfd, case):
         tmp_path.joinpath(f"{name}.csv").write_text("\n".join([*lines[:3], line, *lines[4:]]))
     tmp_path.joinpath("long.csv").write_text("\n".join([*lines[:3], lines[3] + ",1", *lines[4:]]))
     tmp_path.joinpath("empty.csv").write_text("")
+    tmp_path.joinpath("junk.clems").write_text("junk")
     tmp_path.joinpath("latin.csv").write_bytes("\n".join([*lines[:3], "é" + lines[3]]).encode("latin-1"))
     tmp_path.joinpath("twice.csv").write_text("age,age\n1,2\n")
     tmp_path.joinpath("bad_prices.csv").write_text(Path("prices.csv").read_text() + "\ntag_old,1,1\n")
     train = pd.read_csv("train.csv")
     train.loc[2, "age"] = np.nan
     train.to_csv(tmp_path / "gap_train.csv", index=False)
+    words = pd.read_csv("train.csv")
+    words.loc[4, "colour"] = np.nan
+    words.to_csv(tmp_path / "no_word.csv", index=False)
     before = {path.name for path in here.iterdir()}
     code, out, err = run(capfd, *(argument.format(out=folder) for argument in arguments))
     assert (code, out) == (1, "")

@@ -192,7 +192,11 @@ class CallableCost(Cost):
         return costs_of
 
     def _call(self, Y: NDArray[np.uint8], P: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray[np.float64]:
-        raw = self.function(_lent(Y), _lent(P))
+        try:
+            raw = self.function(_lent(Y), _lent(P))
+        except Exception as error:
+            error.add_note(f"The cost {self.name!r} failed.")
+            raise
         if raw is None:
             raise ValueError(f"The cost {self.name!r} must return numbers; it returned None.")
         try:

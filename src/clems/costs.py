@@ -232,7 +232,7 @@ def get_cost(cost: str | Cost | Callable[[Any, Any], Any], *, pairwise: bool = F
     if isinstance(cost, str):
         if cost in COSTS:
             return COSTS[cost]
-        if match := re.fullmatch(r"f_beta\((\d+\.?\d*|\.\d+)\)", cost):
+        if match := re.fullmatch(r"f_beta\((-?(\d+\.?\d*|\.\d+))\)", cost):
             return f_beta(float(match[1]))
         raise ValueError(
             f"Unknown cost {cost!r}; the costs are {', '.join(sorted(COSTS))}. 'f_beta(0.5)' takes any beta, "

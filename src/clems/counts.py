@@ -87,14 +87,21 @@ def as_labels(Y: Any, name: str = "Y") -> Labels:
     try:
         array = np.asarray(Y)
     except ValueError:
-        raise ValueError(f"{name} is not a matrix: its rows differ in length.") from None
+        raise ValueError(
+            f"{name} is not a matrix: its rows differ in length. If they are label sets, write {{0, 1}}, not [0, 1]."
+        ) from None
     if array.ndim != 2:
         raise ValueError(_not_two_dimensional(name, array.shape))
     if array.dtype.kind == "O":
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError):
-            raise ValueError(f"{name} holds values that are not numbers; labels must be 0 or 1.") from None
+            row, column, value = next(
+                (*divmod(place, array.shape[1]), value)
+                for place, value in enumerate(array.flat)
+                if not _is_number(value)
+            )
+            raise ValueError(_not_binary(name, value, row, column)) from None
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{name} holds values of type {array.dtype}; labels must be 0 or 1.")
     bad = _first_that_is_not_binary(array.ravel())
@@ -107,6 +114,14 @@ def as_labels(Y: Any, name: str = "Y") -> Labels:
 def as_dense(Y: Labels) -> NDArray[np.uint8]:
     """Labels as an array."""
     return np.asarray(Y.toarray() if sparse.issparse(Y) else Y)
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _first_that_is_not_binary(values: NDArray[Any]) -> int | None:

@@ -152,7 +152,8 @@ def save(model: MultiLabelClassifier, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : learner
-        Any fitted learner of `LEARNERS`, with any scikit-learn estimator.
+        Any fitted learner of `LEARNERS`. Regressors and classifiers of scikit-learn's in it are loaded unasked; what
+        else an estimator holds, such as the splits of a grid search, has to be named in `load`.
     path : str or path
         The file; ``.skops`` is the usual ending. One that exists is replaced when all is written.
 

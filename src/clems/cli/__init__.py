@@ -60,6 +60,10 @@ def main(arguments: list[str] | None = None) -> Any:
             _end("Interrupted; what was finished is kept, and no file is left half-written.", INTERRUPTED)
         except (ValueError, OSError, ImportError) as error:
             _end(f"Error: {sentence_of(error)}", 1)
+        except Exception as error:
+            if not hasattr(error, "__notes__"):  # a fault of ours, which wants its traceback
+                raise
+            _end(f"Error: {sentence_of(error)}", 1)
 
 
 def _end(sentence: str, code: int) -> NoReturn:

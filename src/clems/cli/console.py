@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from traceback import extract_tb
 from typing import Annotated, Any
 
 import typer
@@ -18,6 +19,13 @@ EXITS = (
 )
 WIDE = 200  # characters of a line that nobody looks at
 FLAGS = "cost|labels|tags|separator|pairs|row_id|drop|nominal|delimiter|decimal|encoding"
+
+
+def _not_zero(jobs: int | None) -> int | None:
+    if jobs == 0:
+        raise typer.BadParameter("0 cores cannot do anything; give a number of them, or -1 for all.")
+    return jobs
+
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress, only results and errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON to standard output, for scripts.")]
@@ -33,6 +41,7 @@ Trust = Annotated[
     list[str] | None,
     typer.Option(metavar="MODULE:FUNCTION", help="A cost of your own that the model may use; repeat for more."),
 ]
+Jobs = Annotated[int | None, typer.Option(callback=_not_zero, help="Cores to use; -1 for all.")]
 Model = Annotated[str, typer.Argument(help="The model, a file that 'clems fit' has written.", show_default=False)]
 
 
@@ -127,6 +136,9 @@ def progress(text: str, quiet: bool) -> Iterator[Callable[[float | None, str], N
 
 def sentence_of(error: Exception) -> str:
     """Say in one line what went wrong, with options as they are written on a command line."""
+    if notes := getattr(error, "__notes__", None):  # on what a function of the user's raised
+        last = extract_tb(error.__traceback__)[-1]
+        return f"{notes[0]} {type(error).__name__}: {error} ({last.filename}, line {last.lineno})."
     if isinstance(error, OSError) and error.strerror:
         if isinstance(error, FileNotFoundError) and error.filename is not None:
             return f"There is no file {error.filename}."
@@ -151,6 +163,9 @@ def in_flags(text: str) -> str:
         return "pass " + " ".join(f"--trust {':'.join(name.rsplit('.', 1))}" for name in names)
 
     text = re.sub(r"load it with trusted=\[([^\]]*)\]", trust, text)
+    text = text.replace("list_datasets()", "'clems datasets list'").replace(
+        "; read_arff and the like read your own", ""
+    )
     text = text.replace("nominal='one-hot' or 'codes'", "nominal='one-hot'").replace("; use nominal='codes'", "")
     text = re.sub(rf"\b({FLAGS})=\[([^\]]*)\]", lambda match: f"{_flag(match[1])} {match[2]}", text)
     return re.sub(rf"\b({FLAGS})=(\.\.\. ?| )?", lambda match: f"{_flag(match[1])} ", text)

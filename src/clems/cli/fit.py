@@ -16,6 +16,7 @@ from clems.cli.console import (
     Delimiter,
     Drop,
     Encoding,
+    Jobs,
     Json,
     Quiet,
     Separator,
@@ -85,7 +86,7 @@ def fit(
         typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the learner, such as n_trees=200; repeat."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")] = 0,
-    jobs: Annotated[int | None, typer.Option(help="Cores to use; -1 for all.")] = None,
+    jobs: Jobs = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -163,6 +164,8 @@ def read_training(file: str, *, labels: str | None, drop: list[str], complete: b
         data = read_arff(file, _labels_of_arff(labels), drop=drop, **options)
     else:
         data = read_table(file, names_in(labels) or None, drop=drop, **options)
+    if complete and not data.X.shape[1]:
+        raise ValueError(f"{file}: no column is left for features.")
     return check_complete(data) if complete else data
 
 
@@ -183,6 +186,8 @@ def make_learner(
     from clems.learners import LEARNERS
 
     kind = LEARNERS[name]
+    if "cost" in parameters:
+        raise ValueError("The cost has an option of its own: --cost, not --set.")
     given: dict[str, Any] = {"random_state": seed, "n_jobs": jobs, **parameters}
     if kind.cost_sensitive:
         if cost in LABEL_BASED and not kind.label_based:

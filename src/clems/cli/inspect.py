@@ -20,9 +20,10 @@ from clems.cli.console import (
     note,
     print_json,
 )
-from clems.cli.fit import Labels, Nominal, read_training
+from clems.cli.fit import Labels, read_training
 
 MODEL = b"PK"  # how a file that clems saves begins
+SUFFIX = ".clems"  # and how its name mostly ends
 SOME = 8  # names that are shown of many
 
 
@@ -52,7 +53,7 @@ def inspect(
     """
     with Path(file).open("rb") as start:
         is_model = start.read(len(MODEL)) == MODEL
-    if is_model:
+    if is_model or file.endswith(SUFFIX):
         _model(file, json)
         return
     from clems.datasets.reading import reader_of
@@ -71,7 +72,7 @@ def inspect(
         "delimiter": delimiter,
         "decimal": decimal,
     }
-    data = read_training(file, **options, nominal=Nominal.one_hot.value, complete=False)
+    data = read_training(file, **options, nominal="codes", complete=False)  # a column of words is one feature
     show_dataset(data, json)
 
 

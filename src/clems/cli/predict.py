@@ -17,6 +17,7 @@ from clems.cli.console import (
     Delimiter,
     Drop,
     Encoding,
+    Jobs,
     Model,
     Quiet,
     Rows,
@@ -59,7 +60,7 @@ def predict(
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
     encoding: Encoding = "utf-8",
-    jobs: Annotated[int | None, typer.Option(help="Cores to use; -1 for all.")] = None,
+    jobs: Jobs = None,
     quiet: Quiet = False,
     json: Annotated[bool, typer.Option("--json", help="JSON lines instead of CSV on standard output.")] = False,
 ) -> None:
@@ -96,7 +97,12 @@ def predict(
                 update(rows.done, f"Predicting: {n:,} rows")
     if rows.extra:
         shown = ", ".join(rows.extra[:5]) + (" …" if len(rows.extra) > 5 else "")
-        note(f"Ignored {len(rows.extra):,} columns that are no features: {shown}", quiet)
+        what = (
+            "1 column that is no feature"
+            if len(rows.extra) == 1
+            else f"{len(rows.extra):,} columns that are no features"
+        )
+        note(f"Ignored {what}: {shown}", quiet)
     for column, word in rows.unseen.items():
         note(f"The column {column} holds words that the model has not seen, such as {word!r}.", quiet)
     if output != STANDARD:
@@ -125,7 +131,11 @@ def _decision(fitted: Any, cost: str | None) -> dict[str, Any]:
     if cost is None:
         return {}
     if not fitted.cost_at_predict:
-        raise ValueError(f"{type(fitted).__name__} decides for the cost that it was trained for; train another.")
+        name = type(fitted).__name__
+        why = (
+            "decides for the cost that it was trained for; train another" if fitted.cost_sensitive else "heeds no cost"
+        )
+        raise ValueError(f"{name} {why}.")
     from clems.cost_files import read_cost
 
     return {"cost": read_cost(cost, label_names(fitted))}

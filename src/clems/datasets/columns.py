@@ -39,7 +39,8 @@ def pick(wanted: str | Iterable[object], names: Sequence[str], source: Origin) -
         matches = pattern(translate(wish)).match if {*wish} & {*"*?["} else None
         hits = [place for place, name in enumerate(names) if matches and matches(name)]
         if not hits:
-            raise source.fault(f"there is no column {wish!r}{_instead(wish, names)}")
+            missing = f"no column matches {wish!r}" if matches else f"there is no column {wish!r}"
+            raise source.fault(f"{missing}{_instead(wish, names, close=not matches)}")
         found.update(dict.fromkeys(hits))
     return list(found)
 
@@ -131,10 +132,10 @@ def _indicators(codes: Any, n_values: int, is_sparse: bool) -> Any:
     return hot + sparse.csc_array(filled, shape=(n, n_values))
 
 
-def _instead(wish: str, names: Sequence[str]) -> str:
+def _instead(wish: str, names: Sequence[str], close: bool = True) -> str:
     if not names:
         return ", nor any other"
-    if close := get_close_matches(wish, names[:10_000], n=1):
-        return f"; did you mean {close[0]!r}?"
+    if close and (alike := get_close_matches(wish, names[:10_000], n=1)):
+        return f"; did you mean {alike[0]!r}?"
     shown = ", ".join(map(repr, names[:5]))
     return f"; there are {shown}{f' and {len(names) - 5:,} more' if len(names) > 5 else ''}"

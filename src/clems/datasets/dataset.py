@@ -257,9 +257,12 @@ def check_complete(dataset: Dataset) -> Dataset:
         if sparse.issparse(X)
         else divmod(at, X.shape[1])
     )
+    column = names[place].partition("=")[0]
+    words = sum(name.startswith(f"{column}=") for name in names) > 1  # of which each is a feature
+    column = column if words else names[place]
     raise ValueError(
-        f"{dataset.source or dataset.name}: the feature {names[place]!r} is missing in row {row + 1:,} of the data; "
-        f"fill it in, or leave the column out with drop={[names[place]]!r}."
+        f"{dataset.source or dataset.name}: the feature {column!r} is missing in row {row + 1:,} of the data; "
+        f"fill it in, or leave the column out with drop={[column]!r}."
     )
 
 

@@ -94,11 +94,12 @@ class Rows(Origin):
         """Whether it was read from lines of text."""
         return self._line_of is not None
 
-    def row_fault(self, what: str, row: int, text: object) -> DataError:
+    def row_fault(self, what: str, row: int, text: object = None) -> DataError:
         """Put a sentence about a row together."""
+        shown = None if text is None else str(text)
         if self._line_of is None:
-            return self.fault(f"{what}, in row {row}", text=str(text))
-        return self.fault(what, self._line_of(row), str(text))
+            return self.fault(f"{what}, in row {row}", text=shown)
+        return self.fault(what, self._line_of(row), shown)
 
 
 def dataset_of(

@@ -211,7 +211,8 @@ class NewRows:
         """Find the column of each feature, and note those that are of no use."""
         wanted = self.wanted
         beside = [*wanted.keep, *([wanted.tags] if wanted.tags else [])]
-        taken = {pick_one(name, names, source) for name in beside} | {*pick(wanted.drop, names, source)}
+        dropped = {*pick(wanted.drop, names, source)}
+        taken = {pick_one(name, names, source) for name in beside} | dropped
         if wanted.truth and not wanted.tags and (absent := [name for name in wanted.labels if name not in names]):
             raise source.fault(f"{plural(len(absent), 'label')} of the model {_are_missing(absent)}")
         taken |= {place for place, name in enumerate(names) if name in {*wanted.labels}}
@@ -227,6 +228,8 @@ class NewRows:
         if missing:
             raise source.fault(f"{plural(len(missing), 'feature')} of the model {_are_missing(missing)}")
         used = {place for place, _ in places}
+        if both := sorted(used & dropped):
+            raise source.fault(f"the column {names[both[0]]!r} is a feature of the model; it cannot be dropped")
         self.extra = [names[place] for place in left if place not in used]
         return places
 
@@ -279,9 +282,10 @@ class _From(Rows):
         super().__init__(source.name, source.limits)
         self._start = start
 
-    def row_fault(self, what: str, row: int, text: object) -> DataError:
+    def row_fault(self, what: str, row: int, text: object = None) -> DataError:
         """Put a sentence about a row together."""
-        return self.fault(f"{what}, in row {self._start + row + 1:,} of the data", text=str(text))
+        shown = None if text is None else str(text)
+        return self.fault(f"{what}, in row {self._start + row + 1:,} of the data", text=shown)
 
 
 def find_features(features: Sequence[str], names: Sequence[str]) -> tuple[Places, list[str]]:
@@ -350,6 +354,8 @@ def _check_complete(X: Any, names: Sequence[str], rows: Rows) -> None:
         return
     dense = X.toarray() if sparse.issparse(X) else X
     row, place = np.argwhere(~np.isfinite(dense))[0]
+    if np.isnan(dense[row, place]):
+        raise rows.row_fault(f"the feature {names[place]!r} is missing", int(row))
     raise rows.row_fault(f"the feature {names[place]!r} must be a finite number", int(row), dense[row, place])
 
 

@@ -110,7 +110,12 @@ class Source(Origin):
     """
 
     def __init__(self, origin: PathOrFile, limits: Limits | None = None, encoding: str = "utf-8") -> None:
-        self.encoding = codecs.lookup(encoding).name  # an unknown encoding is said before anything is opened
+        try:
+            self.encoding = codecs.lookup(encoding).name  # an unknown encoding is said before anything is opened
+        except LookupError:
+            raise ValueError(
+                f"There is no encoding {encoding!r}; there are utf-8, latin-1, cp1252 and others."
+            ) from None
         self.path = Path(os.fspath(origin)) if isinstance(origin, (str, os.PathLike)) else None
         if not self.path and (isinstance(origin, io.TextIOBase) or not hasattr(origin, "read")):
             raise TypeError(f"Pass a path, or a file opened in binary mode; got {origin!r}.")
