@@ -136,7 +136,7 @@ def test_encodings():
         read(text.encode("latin-1"))
     assert read(text.encode("latin-1"), encoding="latin-1").feature_names == ["été"]
     assert read(text.encode("utf-16"), encoding="utf-16").feature_names == ["été"]
-    with pytest.raises(LookupError):
+    with pytest.raises(ValueError, match="There is no encoding"):
         read(text, encoding="klingon")
 
 

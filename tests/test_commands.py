@@ -472,7 +472,7 @@ WRONG = {
     "no folder": (swapped(FIT, ("{out}/model.clems", "{out}/no/model.clems")), "There is no folder"),
     "folder as file": (swapped(FIT, ("{out}/model.clems", "{out}")), "is a folder; give the name of a file."),
     "no model": (swapped(PREDICT, ("numbers.clems", "none.clems")), "There is no file none.clems."),
-    "no model to inspect": (["inspect", "{out}/../junk.clems"], "it is no file that clems has saved."),
+    "no model to inspect": (["inspect", "{out}/../junk.clems"], "cannot be loaded: it is damaged or no model"),
     "other cost for a blind learner": (
         swapped([*PREDICT, "--cost", "rank"], ("numbers.clems", "blind.clems")),
         "BR heeds no cost.",

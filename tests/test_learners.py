@@ -675,8 +675,8 @@ def test_verbose(learner, capsys):
     assert not capsys.readouterr().out
 
 
-def with_value(array, value):
-    array = array.astype(float)
+def with_value(array, value, dtype=float):
+    array = array.astype(dtype)
     array[2, 1] = value
     return array
 
@@ -696,8 +696,8 @@ BAD_DATA = [
     ({"y": ["a"] * 6}, "Y must be two-dimensional"),
     ({"y": Y[:6, :0]}, "Y has no labels"),
     ({"y": [[1, 0], [1], [0, 1], [1, 0], [1, 1], [1, 0]]}, "Y is not a matrix: its rows differ in length"),
-    ({"y": with_value(Y[:6].astype(object), pd.NA)}, "Y has the value <NA> in row 2, column 1; labels must be 0 or 1"),
-    ({"y": with_value(Y[:6].astype(object), "a")}, "Y has the value a in row 2, column 1"),
+    ({"y": with_value(Y[:6], pd.NA, object)}, "Y has the value <NA> in row 2, column 1; labels must be 0 or 1"),
+    ({"y": with_value(Y[:6], "a", object)}, "Y has the value a in row 2, column 1"),
     ({"y": [list("101")] * 6}, r"Row 0 of Y is \['1', '0', '1'\], which holds a label twice"),
     ({"y": [{1, "a"}] * 6}, "Names of labels must be all strings or all numbers"),
     ({"y": pd.DataFrame(Y[:6, :2], columns=["a", "a"])}, "two columns of the same name"),
