@@ -36,6 +36,21 @@ def test_the_contributing_page_shows_the_real_code():
     assert f"```python\n{inspect.getsource(costs.f1)}```" in page
 
 
+def test_the_contributing_page_lists_all_modules():
+    listed = set()
+    for cell, *_ in tables_of("CONTRIBUTING.md")[0]:
+        names = cell.replace("`", "").split(", ")
+        package = names[0].rpartition(".")[0]
+        listed |= {f"{package}.{name}" if package and "." not in name else name for name in names}
+    told_as_one = {"learners/", "cli/", "report/"}
+    assert told_as_one <= listed
+    shown = {name.removeprefix("clems.") for name in MODULES if not name.endswith("__main__")}
+    packages = {"learners", "cli", "report", "datasets", "experiments"}
+    assert {name for name in shown - packages if name.partition(".")[0] + "/" not in told_as_one} == {
+        name for name in listed if not name.endswith("/")
+    }
+
+
 def test_the_table_of_costs_is_true():
     page = ROOT.joinpath("docs/costs.md").read_text()
     rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")][1:]
