@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import clems.__main__
 from clems import CLEMS, LEARNERS, load, save
 from clems.cli import app, main
 from clems.cli.console import EXITS, in_flags
@@ -159,6 +160,19 @@ def test_an_interruption_leaves_nothing_behind(here, tmp_path):
     assert process.returncode == 130
     assert said == "Interrupted; what was finished is kept, and no file is left half-written.\n"
     assert not list(tmp_path.iterdir())
+
+
+def test_an_interruption_while_it_is_imported(monkeypatch, capfd):
+    class Interrupted:
+        def find_spec(self, name, *_):
+            if name == "clems.cli":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "clems.cli")
+    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
+    with pytest.raises(SystemExit) as end:
+        clems.__main__.main()
+    assert (end.value.code, capfd.readouterr().err) == (130, "Interrupted; nothing was begun.\n")
 
 
 def test_help_does_not_wait_for_libraries():
