@@ -244,6 +244,21 @@ def test_compare_as_a_command(tmp_path, monkeypatch, capsys):
     assert written.to_dict() == pytest.approx({name: own["mean"] for name, own in table.items()})
 
 
+def test_the_best_by_an_f_measure_is_the_one_that_scores_most():
+    learners = {"good": {"kind": "clems"}, "bad": {"kind": "br", "parameters": {"n_trees": 1}}}
+    found = compare(small(), "f_beta(2)", learners=learners, trees=20, repetitions=2, backend="serial")
+    assert found.best == "good"
+    assert found.table["mean"].is_monotonic_increasing  # costs
+
+
+def test_nothing_done_has_no_best():
+    found = compare(small(), learners="br", budget=0, backend="serial")
+    with pytest.raises(ValueError, match="none is best"):
+        _ = found.best
+    with pytest.raises(TypeError, match="data must be a Dataset"):
+        compare((1, 2))
+
+
 def test_a_script_is_not_run_again_by_the_processes_that_it_starts(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(

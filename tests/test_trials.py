@@ -1,5 +1,6 @@
 """Specs, plans and trials: what a file may say, what it amounts to, and that a record holds what it should."""
 
+import inspect
 import json
 from itertools import product
 
@@ -53,6 +54,9 @@ def trial_of(kind, criteria=("f1",), split=None, **parameters):
         ({"learners": {"clems": {"cost": "f3"}}}, "learners.clems.cost: there is no criterion 'f3'"),
         ({"learners": {"br": {"on": {"moon": {}}}}}, "learners.br.on: there is no dataset 'moon'"),
         ({"learners": {"plst": {"along": {"n_components": [1, 2]}, "at": [1.0]}}}, "at has 1 places for 2 values"),
+        ({"learners": {"ecc": {"along": {"code": ["rrep"]}}}}, "along.code has values that are no numbers; at gives"),
+        ({"learners": {"br": {"grid": {"n_trees": []}}}}, "learners.br: grid.n_trees has no values"),
+        ({"costs": {"f1": weighted_hamming(1.0)}}, "costs.f1: the package has a criterion of this name"),
         ({"learners": {}}, "spec: learners: Dictionary should have at least 1 item"),
         ({"repetitions": 0}, "spec: repetitions: Input should be greater than or equal to 1"),
         ({"repetitions": "many"}, "spec: repetitions: Input should be a valid integer"),
@@ -80,7 +84,10 @@ def test_a_wrong_file_is_told_with_its_key_and_what_is_allowed(changes, message)
         ('title = "t"\nprinted = "absent.csv"', "printed: there is no file"),
         ('title = "t"\n[data.own]\npath = "absent.csv"', "data.own.path: there is no file"),
         ('title = "t"\n[data.own]\npath = "spec.toml"', "the name does not tell the format"),
-        ('title = "t"\n[data.own]\npath = "own.csv"\noptions = { label = "x" }', "no option 'label'; allowed are path"),
+        (
+            'title = "t"\n[data.own]\npath = "own.csv"\noptions = { label = "x" }',
+            "no option 'label'; allowed are labels",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_read_is_told(text, message, tmp_path):
@@ -146,13 +153,74 @@ def test_keys_change_with_what_changes_the_numbers_alone():
         {"split": {"train": 0.4}},
         {"learners": {"clems": {"parameters": {"roles": "swapped"}}}},
         {"data": {"scenes": DATA.whole.take(slice(100))}},
-        {"costs": {"f1": weighted_hamming(1.0)}},
+        {"costs": {"own": weighted_hamming(1.0)}},
     ):
         assert not usual & keys(**{"learners": {"clems": {}}} | changes)
     assert not keys() & keys(depths=[7])
     prices = [keys(costs={"own": weighted_hamming(price)}, criteria=["own"]) for price in (1.0, 2.0, 2.0)]
     assert prices[0].isdisjoint(prices[1])
     assert prices[1] == prices[2]
+
+
+FACTOR = 1
+
+
+def scaled(factor, more=0):
+    def wrong(Y, P, power=1 + more):
+        return factor * abs(Y - P).sum(axis=1) ** power
+
+    return wrong
+
+
+def by_global(Y, P):
+    return [FACTOR * twice(sum(int(a != b) for a, b in zip(y, p, strict=True))) for y, p in zip(Y, P, strict=True)]
+
+
+def twice(number):
+    return 2 * number
+
+
+def test_functions_are_told_apart_by_all_that_they_refer_to(monkeypatch):
+    def print_of(function):
+        return spec_of(costs={"own": function}, criteria=["own"]).fingerprint("scenes")
+
+    assert print_of(scaled(1)) == print_of(scaled(1))
+    assert len({print_of(scaled(factor, more)) for factor in (1, 2) for more in (0, 1)}) == 4
+    usual = print_of(by_global)
+    exec(inspect.getsource(by_global), own := dict(globals()))
+    assert print_of(own["by_global"]) == usual  # compiled anew, at another place in memory
+    monkeypatch.setitem(globals(), "FACTOR", 3)
+    assert print_of(by_global) != usual
+    monkeypatch.undo()
+    monkeypatch.setitem(globals(), "twice", lambda number: 3 * number)
+    assert print_of(by_global) != usual
+    monkeypatch.undo()
+    assert print_of(by_global) == usual == print_of(f"{__name__}:by_global")
+
+
+def test_files_beside_the_data_count_and_are_seen_from_the_folder_of_the_spec(tmp_path):
+    (tmp_path / "rows.csv").write_text("id,a\n" + "\n".join(f"{row},{row % 7}" for row in range(30)))
+    text = 'title = "t"\ndatasets = ["own"]\ncriteria = ["f1"]\n[learners.br]\n[data.own]\npath = "rows.csv"\n'
+    (tmp_path / "spec.toml").write_text(text + 'options = { pairs = "pairs.csv", row_id = "id" }')
+    prints = []
+    for step in (2, 2, 3):
+        pairs = [f"{row},{'new' if row % step else 'old'}" for row in range(30)]
+        (tmp_path / "pairs.csv").write_text("\n".join(["id,label", *pairs]))
+        prints.append(read_spec(tmp_path / "spec.toml").fingerprint("own"))
+    assert prints[0] == prints[1] != prints[2]
+
+
+@pytest.mark.parametrize("own", [f_beta(0.5), weighted_hamming(2.0)])
+def test_what_is_ones_own_is_recorded_as_a_cost(own):
+    plan = make_plan(spec_of(costs={"own": own}, criteria=["own"], repetitions=1))
+    record = run_trial(plan.trials[0], DATA, plan.spec.own_costs())
+    parts = parts_of(plan.trials[0], DATA)
+    model = learner_of(plan.trials[0], {}).fit(SCENES[parts.train], DIGITS[parts.train])
+    for decision in record["decisions"]:
+        predicted = model.at_depth(decision["depth"]).predict(SCENES[parts.test])
+        paid = own.rowwise(DIGITS[parts.test], predicted).mean()
+        assert decision["test"]["own"] == pytest.approx(paid, rel=1e-5)
+    assert not criterion_named("own").greater_is_better
 
 
 def test_grids_and_places():

@@ -76,14 +76,22 @@ def evaluate(
     note(f"{type(fitted).__name__} on {X.shape[0]:,} rows of {file}.", quiet)
 
 
+def _head(name: str) -> str:
+    """How a table heads a criterion; one that the package does not know is a cost."""
+    from clems.criteria import get_criterion
+
+    try:
+        own = get_criterion(name)
+    except ValueError:
+        return f"{name} ↓"
+    return f"{own.title} {own.arrow}"
+
+
 def show(found: Evaluation) -> None:
     """Print an evaluation as tables."""
     import pandas as pd
 
-    from clems.criteria import CRITERIA
-
-    heads = {name: f"{one.title} {one.arrow}" for name, one in CRITERIA.items()}
-    criteria = [(heads.get(name, f"{name} ↓"), value) for name, value in found.criteria.items()]
+    criteria = [(_head(name), value) for name, value in found.criteria.items()]
     print_table("Criteria", pd.DataFrame(criteria, columns=["criterion", "value"]))
     print_table("Labels", found.labels.reset_index())
     if found.reliability is not None:

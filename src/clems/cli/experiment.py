@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -13,6 +14,8 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from clems.experiments.plan import Plan
+
+REASONS = 5  # for failing that are shown at most
 
 app = typer.Typer(
     help="Experiments from a file: what would run, run it, show it. Runs go on where they were.", no_args_is_help=True
@@ -112,6 +115,10 @@ def run(
     took = _duration(outcome.seconds)
     console.print(f"{outcome.done:,} trials done{failed}{left} after {took}; records are in {folder}.")
     if outcome.failed:
+        reasons = Counter(record["error"] for record in _failures(Store(folder).records(), chosen))
+        for reason, times in reasons.most_common(REASONS):
+            console.print(f"{times:,} × {reason}", markup=False, highlight=False)
+        console.print("--retry-failed tries them again.")
         raise typer.Exit(1)
 
 
@@ -152,6 +159,12 @@ def _plan(spec: Path, datasets: str | None, learners: str | None) -> Plan:
 
 def _folder(spec: Path, store: Path | None) -> Path:
     return Path("results") / spec.stem if store is None else store
+
+
+def _failures(records: dict[str, dict[str, Any]], plan: Plan) -> list[dict[str, Any]]:
+    """Pick the records of trials that failed."""
+    kept = [records[trial.key] for trial in plan.trials if trial.key in records]
+    return [record for record in kept if record["status"] == "failed"]
 
 
 def _is_done(records: dict[str, dict[str, object]], key: str) -> bool:

@@ -207,7 +207,7 @@ def indicated(
     places = {name: place for place, name in enumerate(names)}
     for row, label in found:
         if label not in places:
-            raise rows.row_fault("a label is not among labels=...", row, label)
+            raise rows.row_fault("a tag is none of the labels", row, label)
     at = [row for row, _ in found], [places[label] for _, label in found]
     Y = sparse.csr_array((np.ones(len(found)), at), shape=(n, len(names)))
     Y.data[:] = 1  # a label that a row has twice was added up

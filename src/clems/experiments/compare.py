@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from rich.console import Console
 
@@ -59,7 +60,10 @@ class Comparison:
     @property
     def best(self) -> str:
         """Name of the learner with the best mean."""
-        return str(self.table.index[0])
+        first = self.table.iloc[0]
+        if np.isnan(first["mean"]):
+            raise ValueError("No learner has been through all of its trials, so that none is best.")
+        return str(first.name)
 
     def report(self, output: str | Path) -> list[Path]:
         """Write what was found to a file: Markdown, CSV or LaTeX."""
@@ -130,9 +134,12 @@ def compare(
     >>> found.best
     'clems'
     """
+    if not isinstance(data, Dataset):
+        raise TypeError(f"data must be a Dataset, such as Dataset(X, Y, ...) makes; got {type(data).__name__}.")
     named = isinstance(cost, str) and cost in CRITERIA
     meant = None if named else get_cost(cost)
     name = cost if named else _free_name(str(meant.name))  # type: ignore[union-attr]
+    learners = [learners] if isinstance(learners, str) else learners
     entries = dict(learners) if isinstance(learners, Mapping) else {learner: {} for learner in learners}
     spec = check_spec(
         {

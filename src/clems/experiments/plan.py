@@ -203,7 +203,9 @@ def estimate(trials: list[Trial], sizes: Mapping[str, float], records: Iterable[
         elif trial.kind in rates:
             total += float(np.median(rates[trial.kind])) * sizes[trial.dataset]
         else:
-            total += SECONDS[trial.kind] * sizes[trial.dataset] * json.loads(trial.parameters)["n_trees"] / 100
+            trees = json.loads(trial.parameters)["n_trees"]
+            share = trees / 100 if isinstance(trees, int) else 1.0  # anything else is refused in the fit
+            total += SECONDS[trial.kind] * sizes[trial.dataset] * share
     return total
 
 

@@ -7,8 +7,10 @@ import tomllib
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from joblib import hash as joblib_hash  # type: ignore[import-untyped]
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -24,6 +26,7 @@ from clems.experiments.trial import Data
 from clems.learners import LEARNERS
 
 DEPTHS = [5, 10, 15, 20, 25, 30, 35]  # those of the paper
+DATA = (bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, np.ndarray)  # that code refers to
 SET_BY_TRIALS = ("cost", "random_state", "n_jobs", "verbose")  # parameters that a spec does not set
 
 
@@ -140,6 +143,12 @@ class Entry(_Part):
             raise ValueError(f"{self.kind} has no parameter {unknown[0]!r} to set; it has {', '.join(sorted(allowed))}")
         if len(self.along) > 1:
             raise ValueError(f"along takes one parameter, not {len(self.along)}")
+        for key, lists in (("grid", self.grid), ("along", self.along)):
+            if empty := [name for name, values in lists.items() if not values]:
+                raise ValueError(f"{key}.{empty[0]} has no values")
+        numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in self.places)
+        if not numbers and not self.at:
+            raise ValueError(f"along.{next(iter(self.along))} has values that are no numbers; at gives their places")
         if self.at and len(self.at) != len(self.places):
             raise ValueError(f"at has {len(self.at)} places for {len(self.places)} values")
         if self.cost is not None and not learner.cost_sensitive and not learner.cost_at_predict:
@@ -243,6 +252,8 @@ class Spec(_Part):
             if name not in CRITERIA and name not in self.costs:
                 allowed = ", ".join(sorted(CRITERIA))
                 raise ValueError(f"{key}: there is no criterion {name!r}; allowed are {allowed} and those of [costs]")
+        if taken := [name for name in self.costs if name in CRITERIA]:
+            raise ValueError(f"costs.{taken[0]}: the package has a criterion of this name; call yours otherwise")
         for key, names in (("datasets", self.datasets), ("criteria", self.criteria)):
             if repeated := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
                 raise ValueError(f"{key}: {repeated[0]!r} is listed twice")
@@ -268,26 +279,52 @@ class Spec(_Part):
         if part != "all":
             raise SpecError(f"data.{name}: a file of one's own has no published split; use split.kind = 'random'.")
         own = self.data[name]
-        return own if isinstance(own, Dataset) else read_dataset(own.path, **{"name": name} | own.options)
+        if isinstance(own, Dataset):
+            return own
+        try:
+            return read_dataset(own.path, **{"name": name} | own.options)
+        except TypeError as error:
+            raise SpecError(f"data.{name}.options: {error}") from None
 
     def fingerprint(self, name: str) -> str:
         """Checksum of what is one's own: costs, and the content of a dataset and how it is read; "" if nothing is."""
         if name not in self.data and not self.costs:
             return ""
-        own = self.data.get(name)
-        content = [own.X, own.Y] if isinstance(own, Dataset) else own and [own.path.read_bytes(), own.options]
-        return str(joblib_hash([content, {name: _identity(cost) for name, cost in self.costs.items()}]))[:16]
+        own = self._dataset(name, "all") if name in self.data else None
+        content = own and [own.X, own.Y]
+        return str(joblib_hash([content, {name: _identity(cost) for name, cost in self.own_costs().items()}]))[:16]
 
     def own_costs(self) -> dict[str, Cost]:
         """Costs of one's own by name."""
         return {name: _cost(name, given) for name, given in self.costs.items()}
 
 
-def _identity(cost: Any) -> Any:
-    """Tell a cost from another one, also of functions without a name."""
+def _identity(cost: Any, seen: frozenset[int] = frozenset()) -> Any:
+    """Tell a cost from another one: a function by its code and by all that its code refers to and that may change."""
     function = getattr(cost, "function", cost)
     code = getattr(function, "__code__", None)
-    return cost if code is None else [function.__qualname__, code.co_code, code.co_names, repr(code.co_consts)]
+    if code is None or id(function) in seen:
+        return function.__qualname__ if id(function) in seen else cost
+    seen |= {id(function)}
+    names = {name for part in _codes(code) for name in part.co_names}
+    around = {name: function.__globals__[name] for name in sorted(names) if name in function.__globals__}
+    around |= dict(zip(code.co_freevars, [cell.cell_contents for cell in function.__closure__ or ()], strict=True))
+    values = {
+        name: _identity(value, seen) if isinstance(value, FunctionType) else value
+        for name, value in around.items()
+        if isinstance(value, (*DATA, FunctionType))
+    }
+    written = [
+        [part.co_code, part.co_names, [one for one in part.co_consts if not isinstance(one, CodeType)]]
+        for part in _codes(code)
+    ]
+    return [function.__qualname__, written, function.__defaults__, function.__kwdefaults__, values]
+
+
+def _codes(code: CodeType) -> list[CodeType]:
+    """Code of a function and of all functions that are written in it."""
+    inner = [part for one in code.co_consts if isinstance(one, CodeType) for part in _codes(one)]
+    return [code, *inner]
 
 
 def _cost(name: str, given: Any) -> Cost:
@@ -322,11 +359,7 @@ def read_spec(path: str | Path) -> Spec:
         raise SpecError(f"{path} is not TOML: {error}.") from None
     spec = check_spec(given, str(path))
     folder = path.resolve().parent
-    data = {
-        name: own.model_copy(update={"path": folder / own.path})
-        for name, own in spec.data.items()
-        if isinstance(own, DataSpec)
-    }
+    data = {name: _seen_from(folder, own) for name, own in spec.data.items() if isinstance(own, DataSpec)}
     for name, own in data.items():
         if not own.path.is_file():
             raise SpecError(f"{path}: data.{name}.path: there is no file {own.path}.")
@@ -334,12 +367,23 @@ def read_spec(path: str | Path) -> Spec:
             allowed = inspect.signature(reader_of(own.path)).parameters
         except ValueError as error:
             raise SpecError(f"{path}: data.{name}.path: {error}") from None
-        if unknown := sorted({*own.options} - {*allowed}):
-            raise SpecError(f"{path}: data.{name}.options: no option {unknown[0]!r}; allowed are {', '.join(allowed)}.")
+        options = [option for option in allowed if option not in ("path", "name", "limits")]
+        if unknown := sorted({*own.options} - {*options}):
+            raise SpecError(f"{path}: data.{name}.options: no option {unknown[0]!r}; allowed are {', '.join(options)}.")
     printed = None if spec.printed is None else folder / spec.printed
     if printed is not None and not printed.is_file():
         raise SpecError(f"{path}: printed: there is no file {printed}.")
     return spec.model_copy(update={"data": data, "printed": printed})
+
+
+def _seen_from(folder: Path, own: DataSpec) -> DataSpec:
+    """Find the files of a dataset from the folder of the spec."""
+    files = {
+        name: str(folder / value)
+        for name, value in own.options.items()
+        if isinstance(value, str) and (name == "pairs" or (name == "labels" and value.lower().endswith(".xml")))
+    }
+    return own.model_copy(update={"path": folder / own.path, "options": own.options | files})
 
 
 def check_spec(given: dict[str, Any], where: str = "spec") -> Spec:

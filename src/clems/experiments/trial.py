@@ -7,7 +7,7 @@ import json
 import platform
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from time import process_time
@@ -151,7 +151,7 @@ def run_trial(trial: Trial, data: Data, costs: Mapping[str, Cost]) -> dict[str, 
     X, Y = data.whole.X, data.whole.Y
     Y = Y.toarray() if sparse.issparse(Y) else Y
     parts = parts_of(trial, data)
-    criteria = {**CRITERIA, **{name: get_criterion(cost) for name, cost in costs.items()}}
+    criteria = {**CRITERIA, **{name: get_criterion(replace(cost, as_score=False)) for name, cost in costs.items()}}
     meant = [costs.get(cost, cost) for cost in trial.costs]
 
     def fit(rows: Rows) -> tuple[Any, float]:
