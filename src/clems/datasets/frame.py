@@ -83,11 +83,20 @@ def from_frame(
 
 
 class Rows(Origin):
-    """Rows of a table, which faults call by number or, if it is known, by line."""
+    """Rows of a table, which faults call by number or, if it is known, by line; and the point in their numbers."""
 
-    def __init__(self, name: str, limits: Limits | None, line_of: Callable[[int], int] | None = None) -> None:
+    def __init__(
+        self, name: str, limits: Limits | None, line_of: Callable[[int], int] | None = None, decimal: str = "."
+    ) -> None:
         super().__init__(name, limits)
         self._line_of = line_of
+        self.decimal = decimal
+
+    def number(self, text: str) -> float | None:
+        """Read a number; where another mark is the decimal point, a point may part thousands, so it is no number."""
+        if self.decimal != "." and "." in text:
+            return None
+        return number(text.replace(self.decimal, ".").encode())
 
     @property
     def has_lines(self) -> bool:
@@ -296,14 +305,15 @@ def _coded(
     if (switch := binary(listed)) is not None:
         return _spread([switch[word] for word in listed], places), None
     if not is_listed:
-        read = [number(word.encode()) for word in listed]
+        read = [rows.number(word) for word in listed]
         if None not in read:
             return _spread(read, places), None
         if nominal is None or any(value is not None for value in read):
             row = int(np.isin(places, [place for place, value in enumerate(read) if value is None]).argmax())
             advice = "or make numbers of its words with nominal='one-hot' or 'codes'"
             if any(value is not None for value in read):
-                advice = "or mend what is no number; a CSV with decimal commas needs decimal=','"
+                advice = "or mend what is no number"
+                advice += "; a CSV with decimal commas needs decimal=','" if rows.decimal == "." else ""
             what = f"column {name!r} must hold numbers; leave it out with drop=[{name!r}], {advice}"
             raise rows.row_fault(what, row, column.iloc[row])
     return _spread(range(len(listed)), places), listed

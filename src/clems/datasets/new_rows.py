@@ -18,7 +18,6 @@ from clems.datasets.arff import read_arff
 from clems.datasets.attributes import read_header
 from clems.datasets.columns import binary, pick, pick_one, plural
 from clems.datasets.dataset import Dataset
-from clems.datasets.decimals import number
 from clems.datasets.frame import Rows, indicated, labels_of, numbers_of, tags_of
 from clems.datasets.libsvm import read_libsvm
 from clems.datasets.pieces import ROWS, parquet_pieces, read_pieces, size_of
@@ -156,7 +155,7 @@ class NewRows:
             for frame in frames:
                 if places is None:
                     places = self._find(list(map(str, frame.columns)), source)
-                yield self._piece(frame, places, _From(source, start))
+                yield self._piece(frame, places, _From(source, start, self.decimal))
                 start += len(frame)
                 self.done = file.tell() / size if size else None
 
@@ -278,8 +277,8 @@ def _is_pipe(path: str | os.PathLike[str]) -> bool:
 class _From(Rows):
     """Rows of a piece, which faults call by their number in the whole file."""
 
-    def __init__(self, source: Origin, start: int) -> None:
-        super().__init__(source.name, source.limits)
+    def __init__(self, source: Origin, start: int, decimal: str = ".") -> None:
+        super().__init__(source.name, source.limits, decimal=decimal)
         self._start = start
 
     def row_fault(self, what: str, row: int, text: object = None) -> DataError:
@@ -341,7 +340,7 @@ def _as_numbers(column: pd.Series, rows: Rows) -> NDArray[np.float64]:
         return values
     cells = ["" if gone else str(cell) for cell, gone in zip(column, column.isna(), strict=True)]
     texts = sorted({*cells} - {""})
-    meant: dict[str, float | None] = {**(binary(texts) or {text: number(text.encode()) for text in texts}), "": np.nan}
+    meant: dict[str, float | None] = {**(binary(texts) or {text: rows.number(text) for text in texts}), "": np.nan}
     for row, cell in enumerate(cells):
         if meant[cell] is None:
             raise rows.row_fault(f"column {column.name!r} must hold numbers, as in training", row, cell)

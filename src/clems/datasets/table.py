@@ -149,7 +149,7 @@ def read_frame(
         raise source.fault(f"it cannot be read as a table ({str(error).strip().rstrip('.')})") from None
     if len(frame) != n_rows:
         raise source.fault(f"it cannot be read as a table (its {n_rows:,} rows can also be read as {len(frame):,})")
-    return frame, Rows(source.name, source.limits, lambda row: _line_of(row, text, str(delimiter)))
+    return frame, Rows(source.name, source.limits, lambda row: _line_of(row, text, str(delimiter)), decimal)
 
 
 def delimiter_of(text: bytes) -> str:
