@@ -241,6 +241,9 @@ def test_a_part_of_a_plan():
     plan = make_plan(spec_of(learners={"br": {}, "cc": {}}, repetitions=1))
     assert [one.learner for one in plan.part(learners=["cc"]).planned] == ["cc"]
     assert plan.part(datasets=["scenes"]).planned == plan.planned
+    assert [*plan.part(learners=["cc"]).spec.learners] == ["cc"]
+    times = make_plan(spec_of(learners={"br": {}, "cc": {}, "plst": {}}, kind="times", baseline="br"))
+    assert [*times.part(learners=["plst"]).spec.learners] == ["br", "plst"]
     with pytest.raises(SpecError, match="no dataset 'flags'; it has scenes"):
         plan.part(datasets=["flags"])
 

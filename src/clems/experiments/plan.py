@@ -79,19 +79,21 @@ class Plan:
         return [*{one.trial.key: one.trial for one in self.planned}.values()]
 
     def part(self, datasets: Iterable[str] | None = None, learners: Iterable[str] | None = None) -> Plan:
-        """Return the plan of some datasets and entries alone."""
-        kept = self.planned
-        for what, names, allowed in (
-            ("dataset", datasets, self.spec.datasets),
-            ("learner", learners, [*self.spec.learners]),
-        ):
-            if names is None:
-                continue
-            chosen = {*names}
-            if unknown := sorted(chosen - {*allowed}):
-                raise SpecError(f"The experiment has no {what} {unknown[0]!r}; it has {', '.join(allowed)}.")
-            kept = [one for one in kept if (one.trial.dataset if what == "dataset" else one.learner) in chosen]
-        return Plan(self.spec, kept, self.without_rule)
+        """Return the plan of some datasets and entries alone; that which times are relative to stays."""
+        spec = self.spec
+        some_data = _chosen("dataset", datasets, spec.datasets)
+        names = _chosen("learner", learners, [*spec.learners])
+        some = {name: own for name, own in spec.learners.items() if name in names or name == spec.baseline}
+        kept = [one for one in self.planned if one.trial.dataset in some_data and one.learner in some]
+        return Plan(spec.model_copy(update={"datasets": some_data, "learners": some}), kept, self.without_rule)
+
+
+def _chosen(what: str, names: Iterable[str] | None, allowed: list[str]) -> list[str]:
+    """Those of the allowed names that are wanted, all if nothing is said."""
+    wanted = {*(allowed if names is None else names)}
+    if unknown := sorted(wanted - {*allowed}):
+        raise SpecError(f"The experiment has no {what} {unknown[0]!r}; it has {', '.join(allowed)}.")
+    return [name for name in allowed if name in wanted]
 
 
 def make_plan(spec: Spec) -> Plan:

@@ -15,6 +15,7 @@ from clems.cost import Cost
 from clems.costs import COSTS
 from clems.counts import Floats, as_dense
 from clems.criteria import CRITERIA, Criterion, get_criterion
+from clems.datasets.columns import plural
 from clems.decoding import LABEL_BASED
 from clems.evaluation import Evaluation, evaluate, expected_cost
 from clems.label_map import LabelMap, has_map, make_map, shown
@@ -260,8 +261,8 @@ def findings(
     own, value = comparison.criteria[0], comparison.value[:, 0]
     low, high = comparison.low[0, 0], comparison.high[0, 0]
     said = [
-        f"On {len(truth):,} test rows its {'' if own.greater_is_better else 'mean '}{own.title} is {value[0]:.3f} "
-        f"(95 % interval {low:.3f} to {high:.3f})."
+        f"On {plural(len(truth), 'test row')} its {'' if own.greater_is_better else 'mean '}{own.title} is "
+        f"{value[0]:.3f} (95 % interval {low:.3f} to {high:.3f})."
     ]
     if len(comparison.models) > 1:
         best = 1 + int((own.sign * value[1:]).argmax())
