@@ -525,7 +525,14 @@ WRONG = {
         swapped(PREDICT, ("new.csv", "{out}/../typo.csv")),
         "column 'age' must hold numbers, as in training, in row 3 of the data: '0.1.2'",
     ),
-    "long line": (swapped(PREDICT, ("new.csv", "{out}/../long.csv")), "Expected 6 fields in line 4, saw 7"),
+    "long line": (
+        swapped(PREDICT, ("new.csv", "{out}/../long.csv")),
+        "line 4: the line has 7 values; there are 6 columns",
+    ),
+    "short line": (
+        swapped(PREDICT, ("new.csv", "{out}/../short.csv")),
+        "line 4: the line has 5 values; there are 6 columns",
+    ),
     "empty file": (swapped(PREDICT, ("new.csv", "{out}/../empty.csv")), "it is empty"),
     "not UTF-8": (
         swapped(PREDICT, ("new.csv", "{out}/../latin.csv")),
@@ -548,6 +555,7 @@ def test_what_is_wrong_is_said_in_one_sentence(here, tmp_path, capfd, case):
         line = ",".join([*cells[:place], cell, *cells[place + 1 :]])
         tmp_path.joinpath(f"{name}.csv").write_text("\n".join([*lines[:3], line, *lines[4:]]))
     tmp_path.joinpath("long.csv").write_text("\n".join([*lines[:3], lines[3] + ",1", *lines[4:]]))
+    tmp_path.joinpath("short.csv").write_text("\n".join([*lines[:3], lines[3].rpartition(",")[0], *lines[4:]]))
     tmp_path.joinpath("empty.csv").write_text("")
     tmp_path.joinpath("junk.clems").write_text("junk")
     tmp_path.joinpath("latin.csv").write_bytes("\n".join([*lines[:3], "é" + lines[3]]).encode("latin-1"))

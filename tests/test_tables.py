@@ -1,14 +1,22 @@
 """Tables: CSV, Parquet and DataFrames."""
 
+import csv
 import io
+import re
 from decimal import Decimal
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 
 from clems.datasets import DataError, Limits, from_frame, read_table
+from clems.datasets.pieces import LINE_END, _Lines
+from clems.datasets.source import Source
+from clems.datasets.table import _checked
 
 
 def read(text, *args, **options):
@@ -316,3 +324,37 @@ def test_parquet(tmp_path):
         read(whole[: len(whole) // 2], "y")
     with pytest.raises(DataError, match="2 rows of 4 columns would take"):
         read(whole, "y", limits=Limits(total=10))
+
+
+CELLS = st.text(st.sampled_from('a1 ,;"\n\r\té'), max_size=4)
+
+
+@given(
+    st.lists(st.lists(CELLS, min_size=1, max_size=4), min_size=1, max_size=8),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]),
+    st.booleans(),
+    st.lists(st.integers(0, 60), max_size=4),
+)
+@settings(deadline=None)
+def test_values_of_lines_are_counted_alike_in_pieces_and_as_a_whole(rows, end, quoting, ends, cuts):
+    if quoting == csv.QUOTE_MINIMAL:  # of plain cells, as most files have them
+        rows = [[re.sub(r'[,"\n\r\t ]', "", cell) or "0" for cell in row] for row in rows]
+    written = io.StringIO()
+    csv.writer(written, lineterminator=end, quoting=quoting).writerows([["a", "b", "c"], *rows])
+    text = written.getvalue().removesuffix("" if ends else end).encode()
+    source = Source(io.BytesIO(text))
+    try:
+        _checked(LINE_END.sub(b"\n", text), ",", source)
+        whole = None
+    except DataError as error:
+        whole = str(error)
+    look, places = _Lines(3, ",", source), sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    try:
+        for start, stop in pairwise(places):
+            look(text[start:stop])
+        look(b"")
+        pieces = None
+    except DataError as error:
+        pieces = str(error)
+    assert pieces == whole

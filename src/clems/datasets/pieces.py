@@ -7,13 +7,16 @@ import io
 import os
 import re
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 from itertools import chain
 from typing import IO, Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from clems.datasets.columns import plural
 from clems.datasets.dataset import first_repeated
 from clems.datasets.decimals import PRECISION
 from clems.datasets.source import BLOCK, NOT_ENCODED, DataError, Source
@@ -21,6 +24,7 @@ from clems.datasets.table import INDEX, MISSING, delimiter_of, import_parquet, r
 
 ROWS = 20_000  # rows of a piece at most: enough to make the share of Python's own work small
 CELLS = 4_000_000  # and cells, so that wide tables take no more memory than long ones
+OPEN = 1 << 24  # bytes of a cell in quotes up to which lines are counted
 LINE_END = re.compile(rb"\r\n?|\n")
 
 
@@ -102,6 +106,7 @@ def _csv_pieces(
     names = [name.strip(" \t") for name in next(records_of(lines, delimiter))[1]]
     if (twice := first_repeated(names)) is not None:
         raise source.fault(f"two columns are called {twice!r}; names must differ")
+    text.expect(_Lines(len(names), delimiter, source))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -138,6 +143,49 @@ def _next(reader: Any) -> pd.DataFrame | None:
         return next(reader, None)
 
 
+class _Lines:
+    """Counts the values of lines as they pass: pandas fills lines that are too short with missing values."""
+
+    def __init__(self, columns: int, delimiter: str, source: Source) -> None:
+        self._columns, self._delimiter, self._source = columns, delimiter, source
+        self._line, self._rest, self._gave_up = 1, b"", False
+
+    def __call__(self, piece: bytes) -> None:
+        """See the next piece of a text, which is empty after the last."""
+        if self._gave_up:
+            return
+        data = self._rest + piece
+        # A return at the end may be half of a line end.
+        end = max(data.rfind(b"\n"), data.rfind(b"\r", 0, len(data) - 1)) + 1 if piece else len(data)
+        if data.count(b'"', 0, end) % 2 and piece:  # within a cell
+            self._rest, self._gave_up = data, len(data) > OPEN
+            return
+        self._rest, lines = data[end:], data[:end]
+        if b"\r" in lines:
+            lines = LINE_END.sub(b"\n", lines)
+        if b'"' in lines or len(self._delimiter.encode()) > 1:
+            for line, record in records_of(lines, self._delimiter):
+                if len(record) != self._columns:
+                    raise self._fault(line, len(record), self._delimiter.join(record))
+        elif lines:
+            self._count(np.frombuffer(lines if lines.endswith(b"\n") else lines + b"\n", np.uint8))
+        self._line += lines.count(b"\n")
+
+    def _count(self, text: NDArray[np.uint8]) -> None:
+        ends = np.flatnonzero(text == ord("\n"))
+        marks = np.searchsorted(np.flatnonzero(text == ord(self._delimiter)), ends)
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        wrong = (np.diff(marks, prepend=0) != self._columns - 1) & (ends > starts)
+        if wrong.any():
+            line = int(wrong.argmax())
+            shown = text[starts[line] : ends[line]].tobytes().decode()
+            raise self._fault(line + 1, shown.count(self._delimiter) + 1, shown)
+
+    def _fault(self, line: int, values: int, text: str) -> DataError:
+        what = f"the line has {plural(values, 'value')}; there are {plural(self._columns, 'column')}"
+        return self._source.fault(what, self._line - 1 + line, text)
+
+
 class _Text(io.RawIOBase):
     """A stream of UTF-8 from chunks of any encoding; what went wrong with them is kept in `error`."""
 
@@ -146,6 +194,12 @@ class _Text(io.RawIOBase):
         self.error: DataError | None = None
         self._pieces = self._recoded(chunks, source)
         self._rest = next(self._pieces, b"").removeprefix(codecs.BOM_UTF8)
+        self._look: Callable[[bytes], Any] = len
+
+    def expect(self, look: Callable[[bytes], None]) -> None:
+        """Have a function look at all that is read; what it refuses is an error."""
+        self._look = look
+        look(self._rest)
 
     def peek(self) -> bytes:
         """Look at the first chunk."""
@@ -158,6 +212,7 @@ class _Text(io.RawIOBase):
         if not self._rest:
             try:
                 self._rest = next((piece for piece in self._pieces if piece), b"")
+                self._look(self._rest)
             except DataError as error:
                 self.error = error
                 raise
