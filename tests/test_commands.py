@@ -515,7 +515,8 @@ WRONG = {
     ),
     "word missing in training": (
         swapped([*FIT, "--nominal", "one-hot"], ("train.csv", "{out}/../no_word.csv"), ("id,colour", "id")),
-        "the feature 'colour' is missing in row 5 of the data; fill it in, or leave the column out with --drop 'colou",
+        "the feature 'colour' is missing in row 5 of the data; "
+        "fill it in, or leave the column out with --drop 'colour'.",
     ),
     "gap in training": (
         swapped(FIT, ("train.csv", "{out}/../gap_train.csv")),

@@ -172,6 +172,13 @@ def scaled(factor, more=0):
     return wrong
 
 
+NAMED = {"square": lambda number: number**2}  # which cannot be sent to other processes
+
+
+def by_name(Y, P):
+    return NAMED["square"](abs(Y - P).sum(axis=1))
+
+
 def by_global(Y, P):
     return [FACTOR * twice(sum(int(a != b) for a, b in zip(y, p, strict=True))) for y, p in zip(Y, P, strict=True)]
 
@@ -195,6 +202,7 @@ def test_functions_are_told_apart_by_all_that_they_refer_to(monkeypatch):
     monkeypatch.setitem(globals(), "twice", lambda number: 3 * number)
     assert print_of(by_global) != usual
     monkeypatch.undo()
+    assert print_of(by_name) not in (usual, print_of(scaled(1)))
     assert print_of(by_global) == usual == print_of(f"{__name__}:by_global")
 
 

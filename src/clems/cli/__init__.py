@@ -58,11 +58,9 @@ def main(arguments: list[str] | None = None) -> Any:
                 raise
         except KeyboardInterrupt:
             _end("Interrupted; what was finished is kept, and no file is left half-written.", INTERRUPTED)
-        except (ValueError, OSError, ImportError) as error:
-            _end(f"Error: {sentence_of(error)}", 1)
         except Exception as error:
-            if not hasattr(error, "__notes__"):  # a fault of ours, which wants its traceback
-                raise
+            if not isinstance(error, (ValueError, OSError, ImportError)) and not hasattr(error, "__notes__"):
+                raise  # a fault of ours, which wants its traceback
             _end(f"Error: {sentence_of(error)}", 1)
 
 

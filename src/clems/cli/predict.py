@@ -76,6 +76,7 @@ def predict(
 
         zcat new.csv.gz | clems predict model.clems - --json | jq .
     """
+    from clems.datasets.columns import plural
     from clems.datasets.new_rows import NewRows
     from clems.datasets.writing import appending
 
@@ -97,10 +98,8 @@ def predict(
                 update(rows.done, f"Predicting: {n:,} rows")
     if rows.extra:
         shown = ", ".join(rows.extra[:5]) + (" …" if len(rows.extra) > 5 else "")
-        what = (
-            "1 column that is no feature"
-            if len(rows.extra) == 1
-            else f"{len(rows.extra):,} columns that are no features"
+        what = plural(len(rows.extra), "column") + (
+            " that is no feature" if len(rows.extra) == 1 else " that are no features"
         )
         note(f"Ignored {what}: {shown}", quiet)
     for column, word in rows.unseen.items():
@@ -131,11 +130,10 @@ def _decision(fitted: Any, cost: str | None) -> dict[str, Any]:
     if cost is None:
         return {}
     if not fitted.cost_at_predict:
-        name = type(fitted).__name__
-        why = (
+        trained = (
             "decides for the cost that it was trained for; train another" if fitted.cost_sensitive else "heeds no cost"
         )
-        raise ValueError(f"{name} {why}.")
+        raise ValueError(f"{type(fitted).__name__} {trained}.")
     from clems.cost_files import read_cost
 
     return {"cost": read_cost(cost, label_names(fitted))}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
@@ -22,7 +21,7 @@ from clems.experiments.report import show_report, write_report
 from clems.experiments.running import run
 from clems.experiments.selection import results, summary
 from clems.experiments.significance import against_best
-from clems.experiments.spec import DEPTHS, SpecError, check_spec
+from clems.experiments.spec import DEPTHS, SpecError, can_be_sent, check_spec
 from clems.experiments.store import Store
 from clems.experiments.trial import run_trial
 from clems.learners import LEARNERS
@@ -159,7 +158,7 @@ def compare(
     plan = make_plan(spec)
     if not plan.planned:
         raise SpecError(f"compare: none of the learners has a rule for {name!r}.")
-    if backend != "serial" and not _can_be_sent(spec.own_costs()):
+    if backend != "serial" and not can_be_sent(spec.own_costs()):
         raise SpecError(
             f"compare: the cost {name!r} cannot be sent to other processes; define it in a module, or use "
             "backend='serial'."
@@ -169,14 +168,6 @@ def compare(
         how: dict[str, Any] = {"backend": backend, "jobs": jobs, "budget": budget}
         run(plan.trials, records, run_trial, spec.load, spec.own_costs(), **how)
         return Comparison(plan, records.records())
-
-
-def _can_be_sent(costs: Any) -> bool:
-    try:
-        pickle.dumps(costs)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return False
-    return True
 
 
 def _free_name(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import tomllib
 from dataclasses import replace
 from difflib import get_close_matches
@@ -303,8 +304,10 @@ def _identity(cost: Any, seen: frozenset[int] = frozenset()) -> Any:
     """Tell a cost from another one: a function by its code and by all that its code refers to and that may change."""
     function = getattr(cost, "function", cost)
     code = getattr(function, "__code__", None)
-    if code is None or id(function) in seen:
-        return function.__qualname__ if id(function) in seen else cost
+    if code is None:
+        return cost
+    if id(function) in seen:
+        return function.__qualname__
     seen |= {id(function)}
     names = {name for part in _codes(code) for name in part.co_names}
     around = {name: function.__globals__[name] for name in sorted(names) if name in function.__globals__}
@@ -312,13 +315,22 @@ def _identity(cost: Any, seen: frozenset[int] = frozenset()) -> Any:
     values = {
         name: _identity(value, seen) if isinstance(value, FunctionType) else value
         for name, value in around.items()
-        if isinstance(value, (*DATA, FunctionType))
+        if isinstance(value, FunctionType) or (isinstance(value, DATA) and can_be_sent(value))
     }
     written = [
         [part.co_code, part.co_names, [one for one in part.co_consts if not isinstance(one, CodeType)]]
         for part in _codes(code)
     ]
     return [function.__qualname__, written, function.__defaults__, function.__kwdefaults__, values]
+
+
+def can_be_sent(value: Any) -> bool:
+    """Whether a value can be sent to other processes, and so has a checksum."""
+    try:
+        pickle.dumps(value)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False
+    return True
 
 
 def _codes(code: CodeType) -> list[CodeType]:
