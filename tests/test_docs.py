@@ -45,7 +45,7 @@ def test_the_contributing_page_lists_all_modules():
     told_as_one = {"learners/", "cli/", "report/"}
     assert told_as_one <= listed
     shown = {name.removeprefix("clems.") for name in MODULES if not name.endswith("__main__")}
-    packages = {"learners", "cli", "report", "datasets", "experiments"}
+    packages = {"learners", "cli", "report", "datasets", "experiments", "persistence"}
     assert {name for name in shown - packages if name.partition(".")[0] + "/" not in told_as_one} == {
         name for name in listed if not name.endswith("/")
     }

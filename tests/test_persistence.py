@@ -40,9 +40,10 @@ from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import clems
-from clems import BR, CC, CLEMS, ECC, LEARNERS, SLEEC, f_beta, get_cost, load, persistence, save, weighted_hamming
+from clems import BR, CC, CLEMS, ECC, LEARNERS, SLEEC, f_beta, get_cost, load, save, weighted_hamming
 from clems.codes import Repetition
-from clems.persistence import ModelError, ModelInfo, describe
+from clems.persistence import ModelError, ModelInfo, describe, trust
+from clems.persistence import file as model_file
 
 RANDOM = np.random.RandomState(0)
 X = RANDOM.rand(60, 5).round(3)
@@ -441,7 +442,7 @@ def test_changed_bytes(saved, place, where, change):
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 10**9), st.integers(1, 255))
 def test_changed_bytes_with_a_digest_that_fits(saved, place, where, change):
-    data = bytearray(saved[0][: -persistence.DIGEST])
+    data = bytearray(saved[0][: -model_file.DIGEST])
     data[where % len(data)] ^= change
     place[0].write_bytes(signed(bytes(data)))
     with suppress(ModelError):
@@ -466,8 +467,8 @@ def forged(data, *, schema=lambda schema: None, info=lambda info: None, arrays=l
                 (schema if name == "schema.json" else info)(parsed)
                 content = json.dumps(parsed)
             file.writestr(name, arrays(name, content))
-        file.comment = b"0" * persistence.DIGEST
-    return signed(buffer.getvalue()[: -persistence.DIGEST])
+        file.comment = b"0" * model_file.DIGEST
+    return signed(buffer.getvalue()[: -model_file.DIGEST])
 
 
 def node(loader, name, **rest):
@@ -502,13 +503,15 @@ def payloads(mark):
         "constructor": node("ConstructorFromReduceNode", "os.system", content=args),
         "constructor of posix": node("ConstructorFromReduceNode", "posix.system", content=args),
         "eval": node("ConstructorFromReduceNode", "builtins.eval", content=listed(tuple, text(f"open('{mark}', 'w')"))),
-        "own module's os": node("ConstructorFromReduceNode", "clems.persistence.os.system", content=args),
-        "own module's import": node("FunctionNode", "clems.persistence.os"),
+        "own module's os": node("ConstructorFromReduceNode", "clems.persistence.file.os.system", content=args),
+        "own module's import": node("FunctionNode", "clems.persistence.file.os"),
         "own function": node(
             "ConstructorFromReduceNode", "clems.datasets.source.open_text", content=listed(tuple, text(str(mark)))
         ),
         "own private function": node(
-            "ConstructorFromReduceNode", "clems.persistence._write", content=listed(tuple, text(str(mark)), text("x"))
+            "ConstructorFromReduceNode",
+            "clems.persistence.file._write",
+            content=listed(tuple, text(str(mark)), text("x")),
         ),
         "type of a key": mapping([node("FunctionNode", "os.system")], **{command: text(1)}),
         "type of a key, by the user's": mapping([node("FunctionNode", function)], **{str(mark): text(1)}),
@@ -636,8 +639,10 @@ def test_a_pickle_is_not_opened(saved, place, tmp_path):
 
 
 def test_only_names_of_this_package_are_trusted_as_its_own():
-    for name in persistence.ROLES:
+    for name in trust.ROLES:
         module, _, own = name.rpartition(".")
+        if module.startswith("sklearn") and not hasattr(importlib.import_module(module), own):
+            continue  # another version has it
         thing = getattr(importlib.import_module(module), own)
         assert callable(thing)
         if module.startswith("clems"):
@@ -659,7 +664,7 @@ def test_something_else_in_our_clothes(saved, place):
 
 def test_files_that_unpack_to_too_much(saved, place, monkeypatch):
     bomb = forged(saved[0], arrays=lambda name, content: bytes(10**6) if name.endswith(".npy") else content)
-    monkeypatch.setattr(persistence, "ROOM", 10**5)
+    monkeypatch.setattr(model_file, "ROOM", 10**5)
     assert "far more than models do" in place[1](bomb)
 
 
@@ -672,7 +677,7 @@ def test_matrices_that_unpack_to_too_much(place, monkeypatch):
     data = forged(
         path.read_bytes(), arrays=lambda name, content: inner.getvalue() if name.endswith(".npz") else content
     )
-    monkeypatch.setattr(persistence, "ROOM", 10**6)
+    monkeypatch.setattr(model_file, "ROOM", 10**6)
     assert "far more than models do" in refusal(data)
 
 
@@ -707,7 +712,7 @@ def test_trees_that_lead_out_of_memory_or_in_circles(field, value, saved, place)
         if array.dtype.names and "left_child" in array.dtype.names:
             array[field][0] = value
 
-    assert "indices that lead nowhere" in place[1](with_arrays(saved[0], change))
+    assert "DecisionTreeClassifier that cannot be used: a " in place[1](with_arrays(saved[0], change))
 
 
 @pytest.mark.parametrize(("field", "value"), [("left", 10**6), ("right", 0), ("feature_idx", 5), ("feature_idx", -1)])
@@ -719,22 +724,26 @@ def test_boosted_trees_too(field, value, place):
         if array.dtype.names and "feature_idx" in array.dtype.names:
             array[field][0] = value
 
-    assert "indices that lead nowhere" in refusal(with_arrays(path.read_bytes(), change))
+    assert "HistGradientBoostingClassifier that cannot be used: a " in refusal(with_arrays(path.read_bytes(), change))
 
 
 @pytest.mark.parametrize("algorithm", ["kd_tree", "ball_tree"])
-@pytest.mark.parametrize("kind", ["order", "nodes"])
-def test_search_trees_too(algorithm, kind, place):
-    path, refusal = place
-    save(BR(KNeighborsClassifier(3, algorithm=algorithm, leaf_size=4)).fit(X, Y), path)
+@pytest.mark.parametrize("kind", ["order", "nodes", "bounds"])
+def test_search_trees_are_grown_again(algorithm, kind, place):
+    path, _ = place
+    model = BR(KNeighborsClassifier(3, algorithm=algorithm, leaf_size=4)).fit(X, Y)
+    save(model, path)
 
     def change(array):
         if kind == "nodes" and array.dtype.names and "idx_end" in array.dtype.names:
             array["idx_end"][0] = 10**6
         if kind == "order" and array.dtype == np.intp and sorted(array.ravel().tolist()) == [*range(len(X))]:
             array[0] = 10**6
+        if kind == "bounds" and array.ndim == 3:
+            array[:] = 1e9
 
-    assert "indices that lead nowhere" in refusal(with_arrays(path.read_bytes(), change))
+    path.write_bytes(with_arrays(path.read_bytes(), change))
+    assert_same(answers(model, NEW), answers(load(path), NEW))
 
 
 def test_tables_too(place):
@@ -747,7 +756,7 @@ def test_tables_too(place):
         if array.shape == (size,) and array.dtype == np.intp:
             array[:] = 10**6
 
-    assert "LeafShares with indices" in refusal(with_arrays(path.read_bytes(), change))
+    assert "LeafShares that cannot be used" in refusal(with_arrays(path.read_bytes(), change))
 
     def arrays(name, content):
         if not name.endswith(".npz"):
@@ -762,5 +771,5 @@ def test_tables_too(place):
 
 
 def test_skops_is_imported_only_when_needed():  # it takes a second, since it imports all of scikit-learn
-    parts = ast.parse(Path(persistence.__file__).read_text()).body
+    parts = ast.parse(Path(model_file.__file__).read_text()).body
     assert "skops" not in "".join(ast.unparse(part) for part in parts if isinstance(part, ast.Import | ast.ImportFrom))

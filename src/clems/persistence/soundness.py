@@ -1,0 +1,314 @@
+"""Whether what was built from a file can be used: compiled code follows indices without a check of its own.
+
+A crafted file can hold trees that claim other features than their model, support vectors that are fewer than said, or
+an attribute in the place of a method that checks. Each kind of object that compiled code reads has an entry in
+`CHECKS`, and for an object every entry that applies is called, not only the first. What only compiled code reads
+(trees, search trees) may occur nowhere but in the estimator whose check knows it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+from sklearn.neighbors import (
+    BallTree,
+    KDTree,
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    RadiusNeighborsClassifier,
+    RadiusNeighborsRegressor,
+)
+from sklearn.svm import SVC, SVR, NuSVC, NuSVR
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree._tree import Tree
+
+from clems.classifier import MultiLabelClassifier
+from clems.forest import LeafShares, Leaves
+from clems.persistence.trust import ModelError
+
+MOST_JOBS = 1024  # threads or processes that a model may ask for
+CATEGORIES = 8  # words of 32 bits for the categories of a feature
+KERNELS = ("linear", "poly", "rbf", "sigmoid")
+METRICS = ("chebyshev", "cityblock", "cosine", "euclidean", "l1", "l2", "manhattan", "minkowski", "sqeuclidean")
+MERSENNE = 624  # words of the state of numpy's RandomState
+
+SINGLE = (DecisionTreeClassifier, DecisionTreeRegressor)
+FORESTS = (ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor)
+BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
+BINNED = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+NEIGHBOURS = (KNeighborsClassifier, KNeighborsRegressor, RadiusNeighborsClassifier, RadiusNeighborsRegressor)
+MACHINES = (SVC, NuSVC, SVR, NuSVR)
+
+
+class _UnsoundError(Exception):
+    """Something in an object does not fit the rest."""
+
+
+def check_content(model: MultiLabelClassifier) -> None:
+    """Refuse a model in which compiled code would leave its arrays, or never end."""
+    held = list(held_by(model))
+    known: list[Any] = []  # what only compiled code reads, where it belongs
+    for one in held:
+        for kinds, fitted, check in CHECKS:
+            if isinstance(one, kinds) and (fitted is None or fitted in vars(one)):
+                try:
+                    known += check(one)
+                except (_UnsoundError, AttributeError, TypeError, ValueError, LookupError) as error:
+                    why = f": {error}" if isinstance(error, _UnsoundError) else ""
+                    raise ModelError(f"it holds a {type(one).__name__} that cannot be used{why}.") from None
+    inside = {*map(id, known)}
+    for one in held:
+        if isinstance(one, COMPILED) and id(one) not in inside:
+            raise ModelError(f"it holds a {type(one).__name__} in the place of something else.")
+        if isinstance(one, (LeafShares, Leaves)) and any(
+            tree.n_features_in_ != model.n_features_in_ for tree in one.trees
+        ):
+            raise ModelError(f"it holds {type(one).__name__} of trees for other features than its own.")
+
+
+def held_by(model: Any) -> Iterator[Any]:
+    """Walk through all that a model holds, each object once."""
+    seen: dict[int, Any] = {}  # objects stay alive here, so that no other takes the number of one
+    left = [model]
+    while left:
+        one = left.pop()
+        if id(one) in seen:
+            continue
+        seen[id(one)] = one
+        yield one
+        if isinstance(one, dict):
+            left += [*one, *one.values()]
+        elif isinstance(one, (list, tuple, set, frozenset)):
+            left += one
+        elif isinstance(one, np.ndarray):
+            left += np.ma.getdata(one).ravel().tolist() if one.dtype.hasobject else []
+        if hasattr(one, "__dict__") and not isinstance(one, (type, FunctionType)):
+            left += vars(one).values()
+
+
+def _demand(holds: Any, what: str) -> None:
+    if not holds:
+        raise _UnsoundError(what)
+
+
+def _array(owner: Any, name: str, shape: tuple[int | None, ...], kinds: str = "f") -> NDArray[Any]:
+    """Array of an object, if it is nothing but an array, of this shape and kind of numbers."""
+    array = getattr(owner, name)
+    fits = type(array) is np.ndarray and array.dtype.kind in kinds and array.ndim == len(shape)
+    fits = fits and all(size in (None, own) for size, own in zip(shape, array.shape, strict=True))
+    _demand(fits, f"{name} is not as it should be")
+    return array  # type: ignore[no-any-return]
+
+
+def _all_in(values: Any, start: int, stop: int) -> bool:
+    return bool(((values >= start) & (values < stop)).all())
+
+
+def _go_on(left: Any, right: Any, inner: Any) -> bool:
+    """Whether the children of inner nodes come after them, as in every tree that scikit-learn grows."""
+    return all(bool(((child[inner] > inner) & (child[inner] < len(child))).all()) for child in (left, right))
+
+
+def _features(estimator: Any) -> int:
+    """How many features an estimator takes; scikit-learn checks those that it is given against it."""
+    d = vars(estimator)["n_features_in_"]
+    _demand(type(d) is int, "n_features_in_ is no number")
+    return int(d)
+
+
+def _estimator(one: BaseEstimator) -> list[Any]:
+    """Attributes may not take the place of methods, nor may an estimator ask for threads without end."""
+    for name, value in vars(one).items():
+        of_class = inspect.getattr_static(type(one), name, None)
+        _demand(not (callable(of_class) or hasattr(of_class, "__get__")), f"{name} in the place of a method")
+        if name == "n_features_in_":
+            _features(one)
+        if name == "n_jobs":
+            _demand(value is None or (type(value) is int and abs(value) <= MOST_JOBS), f"n_jobs of {value!r}"[:40])
+    return []
+
+
+def _tree(one: Any) -> list[Any]:
+    d, tree = _features(one), one.tree_
+    _demand(type(tree) is Tree and tree.n_features == d, "a tree of other features")
+    _demand(0 < tree.node_count == tree.capacity, "nodes that it does not have")  # before any node is read
+    nodes = tree.__getstate__()["nodes"]
+    inner = np.flatnonzero(nodes["left_child"] != -1)
+    _demand(_all_in(nodes["feature"][inner], 0, d), "a feature that there is not")
+    _demand(_go_on(nodes["left_child"], nodes["right_child"], inner), "a child that there is not")
+    return [tree]
+
+
+def _forest(one: Any) -> list[Any]:
+    trees = one.estimators_
+    _demand(type(trees) is list and trees, "no trees")
+    _demand(all(isinstance(tree, SINGLE) and _features(tree) == _features(one) for tree in trees), "other trees")
+    return []
+
+
+def _boosted(one: Any) -> list[Any]:
+    trees, d = _array(one, "estimators_", (None, one.n_trees_per_iteration_), "O"), _features(one)
+    for tree in trees.ravel().tolist():
+        _demand(isinstance(tree, DecisionTreeRegressor) and _features(tree) == d, "other trees")
+        _demand(tree.tree_.value.shape[1:] == (1, 1), "trees of several outputs")
+    n_classes = len(one.classes_) if isinstance(one, GradientBoostingClassifier) else 2
+    _demand(trees.shape[1] == (1 if n_classes == 2 else n_classes), "trees for other classes")
+    # What it starts from has a column for each class, or one, and the trees add to these columns unchecked.
+    start, row = one.init_, np.zeros((1, d), np.float32)
+    if isinstance(one, GradientBoostingClassifier):
+        _demand(one._loss.is_multiclass is (n_classes > 2), "a loss for other classes")
+        _demand(isinstance(start, DummyClassifier) or start == "zero", "a start that is not known")
+        _demand(start == "zero" or start.predict_proba(row).shape == (1, n_classes), "a start of other size")
+    else:
+        _demand(isinstance(start, DummyRegressor) or start == "zero", "a start that is not known")
+        _demand(start == "zero" or start.predict(row).shape == (1,), "a start of other size")
+    return []
+
+
+def _binned(one: Any) -> list[Any]:
+    d, inside = _features(one), []
+    categorical = one._bin_mapper.is_categorical_
+    _demand(type(categorical) is np.ndarray and categorical.shape == (d,), "other categories")
+    for tree in (tree for stage in one._predictors for tree in stage):
+        _demand(type(tree) is TreePredictor, "other trees")
+        nodes = tree.nodes
+        _demand(type(nodes) is np.ndarray and nodes.ndim == 1 and len(nodes), "no nodes")
+        inner = np.flatnonzero(nodes["is_leaf"] == 0)
+        by_category = inner[nodes["is_categorical"][inner] != 0]
+        sets = [_array(tree, f"{kind}_left_cat_bitsets", (None, CATEGORIES), "u") for kind in ("binned", "raw")]
+        _demand(_all_in(nodes["feature_idx"][inner], 0, d), "a feature that there is not")
+        left, right = (nodes[side].astype(np.int64) for side in ("left", "right"))
+        _demand(_go_on(left, right, inner), "a child that there is not")
+        _demand(_all_in(nodes["bitset_idx"][by_category], 0, min(map(len, sets))), "categories that there are not")
+        _demand(categorical[nodes["feature_idx"][by_category]].all(), "categories of a feature that has none")
+        inside.append(tree)
+    return inside
+
+
+def _neighbours(one: Any) -> list[Any]:
+    """Points are checked; the tree that finds the nearest of them is grown again, so it is the right one."""
+    d, points = _features(one), one._fit_X
+    _demand(sparse.issparse(points) or _array(one, "_fit_X", (None, d)) is points, "other points")
+    _demand(points.shape[1] == d and points.shape[0] == one.n_samples_fit_ > 0, "other points")
+    metric, options = one.effective_metric_, one.effective_metric_params_
+    _demand(metric in METRICS and type(options) is dict, "a distance that is not known")
+    plain = all(type(value) in (int, float, type(None)) for value in options.values())
+    _demand(plain and (options.get("p") or 1) > 0, "a distance with arrays")
+    if isinstance(one, (KNeighborsClassifier, RadiusNeighborsClassifier)):
+        classes = one.classes_ if type(one.classes_) is list else [one.classes_]
+        several = one.outputs_2d_
+        _demand(type(several) is bool and several == (type(one.classes_) is list), "other classes")
+        groups = _array(one, "_y", (points.shape[0], len(classes)) if several else (points.shape[0],), "i")
+        for column, known in zip(groups.reshape(len(groups), -1).T, classes, strict=True):
+            _demand(type(known) is np.ndarray and _all_in(column, 0, len(known)), "a class that there is not")
+    else:
+        _demand(len(one._y) == points.shape[0], "other targets")
+    given, kind = one._tree, {"kd_tree": KDTree, "ball_tree": BallTree, "brute": None}[one._fit_method]
+    _demand(given is None if kind is None else type(given) is kind, "another tree")
+    if kind is not None:
+        one._tree = kind(points, one.leaf_size, metric=metric, **options)
+    return [given]
+
+
+def _machine(one: Any) -> list[Any]:
+    d, vectors = _features(one), one.support_vectors_
+    _demand("_impl" not in vars(one) and "_sparse_kernels" not in vars(one), "another kind of machine")
+    _demand(one.kernel in KERNELS, "a kernel that is not known")
+    _demand(type(one._sparse) is bool and one._sparse == sparse.issparse(vectors), "other support vectors")
+    _demand(one._sparse or _array(one, "support_vectors_", (None, d)) is vectors, "other support vectors")
+    n = vectors.shape[0]
+    _demand(vectors.shape[1] == d, "support vectors of other features")
+    classifies = isinstance(one, (SVC, NuSVC))
+    n_classes = len(one.classes_) if classifies else 2
+    pairs = n_classes * (n_classes - 1) // 2
+    in_class = _array(one, "_n_support", (n_classes,), "i")
+    _demand(n_classes > 1 and (in_class >= 0).all(), "classes without end")
+    _demand(in_class.sum() == n if classifies else (in_class <= n).all(), "other support vectors")
+    _array(one, "support_", (n,), "i")
+    for name in ("_dual_coef_", "dual_coef_"):
+        coefficients = getattr(one, name)
+        if one._sparse:
+            fits = sparse.issparse(coefficients) and coefficients.shape == (n_classes - 1, n)
+            _demand(fits and len(coefficients.data) == (n_classes - 1) * n, "other coefficients")
+        else:
+            _array(one, name, (n_classes - 1, n))
+    for name in ("_intercept_", "intercept_"):
+        _array(one, name, (pairs,))
+    for name in ("_probA", "_probB"):
+        _demand(len(_array(one, name, (None,))) in (0, pairs), "other probabilities")
+    _demand(len(one._probA) == len(one._probB), "other probabilities")
+    return []
+
+
+def _n_nodes(trees: Any) -> int:
+    _demand(type(trees) is list and all(isinstance(tree, SINGLE) for tree in trees), "other trees")
+    return sum(tree.tree_.node_count for tree in trees)
+
+
+def _shares(one: LeafShares) -> list[Any]:
+    nodes = _n_nodes(one.trees)
+    place, table = _array(one, "place", (nodes,), "i"), one.table
+    _demand(sparse.issparse(table) and table.shape[0] == nodes, "a table of other nodes")
+    _demand(_all_in(place, 0, nodes), "a row that there is not")
+    _array(one, "weight", (nodes,))
+    return []
+
+
+def _leaves(one: Leaves) -> list[Any]:
+    _demand(sparse.issparse(one.counts) and one.counts.shape[0] == _n_nodes(one.trees), "a table of other nodes")
+    return []
+
+
+def _matrix(one: Any) -> list[Any]:
+    _demand(one.format in ("csr", "csc") and one.ndim == 2, "another format")
+    one.check_format(full_check=True)
+    return []
+
+
+def _random_state(one: np.random.RandomState) -> list[Any]:
+    state = one.get_state(legacy=False)
+    _demand(state["bit_generator"] == "MT19937" and 0 <= state["state"]["pos"] <= MERSENNE, "another state")
+    return []
+
+
+def _generator(one: np.random.Generator) -> list[Any]:
+    _demand(type(one.bit_generator) is np.random.PCG64, "another source of numbers than PCG64")
+    return []
+
+
+COMPILED = (Tree, TreePredictor, KDTree, BallTree)  # what only compiled code reads
+
+# What is checked: kinds of objects; the attribute without which they have not been fitted and refuse to predict.
+CHECKS: tuple[tuple[Any, str | None, Callable[[Any], list[Any]]], ...] = (
+    (BaseEstimator, None, _estimator),
+    (SINGLE, "tree_", _tree),
+    (FORESTS, "estimators_", _forest),
+    (BOOSTED, "estimators_", _boosted),
+    (BINNED, "_predictors", _binned),
+    (NEIGHBOURS, "_fit_X", _neighbours),
+    (MACHINES, "support_vectors_", _machine),
+    (LeafShares, None, _shares),
+    (Leaves, None, _leaves),
+    (sparse.sparray | sparse.spmatrix, None, _matrix),
+    (np.random.RandomState, None, _random_state),
+    (np.random.Generator, None, _generator),
+)
