@@ -2,7 +2,7 @@
 
 import pickle
 from copy import deepcopy
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from inspect import signature
 from itertools import count, product
 from math import ceil
@@ -32,6 +32,7 @@ from sklearn.utils.fixes import parse_version
 import clems.classifier
 from clems import CFT, COSTS, CRITERIA, ECC, LEARNERS, get_cost, weighted_hamming
 from clems.datasets import digit_scenes
+from clems.evaluation import evaluate
 
 SCENES, DIGITS = digit_scenes(280, random_state=0)
 SEEN = DIGITS[:, :6].any(axis=1)
@@ -594,6 +595,111 @@ def test_sparse_features_with_long_indices(learner):
         assert_same(answers(model, long), answers(other, long))
     assert_same(answers(model, long), answers(model, X))
     assert long.indices.dtype == np.int64
+
+
+def in_parts(A, seed=0):
+    """Rows, columns and values that add up to a matrix: entries in two parts, others that are 0, in no order."""
+    random = np.random.default_rng(seed)
+    row, column = np.nonzero(A)
+    value = A[row, column]
+    empty = np.argwhere(A == 0)[:: max(1, (A == 0).sum() // 30)].T
+    if A.dtype == bool:
+        parts = [(row, column, value), (row, column, value), (*empty, np.zeros(len(empty[0]), bool))]
+    else:
+        some = random.random(len(row)) < 0.5
+        first = np.where(some, value - 1, value).astype(A.dtype)
+        ones = np.ones(len(empty[0]), A.dtype)
+        away = ones * -1 if A.dtype.kind in "if" else ones * A.dtype.type(255)  # of uint8, which wraps around
+        parts = [(row, column, first), (row[some], column[some], (value - first)[some]), (*empty, ones), (*empty, away)]
+    order = random.permutation(sum(len(part[0]) for part in parts))
+    return [np.concatenate([part[place] for part in parts])[order] for place in range(3)]
+
+
+def compressed(A, form, index):
+    """A matrix of a compressed form whose entries are stored in parts and in no order, with indices of a type."""
+    row, column, value = in_parts(A)
+    outer, inner, size = (column, row, A.shape[1]) if "csc" in form.__name__ else (row, column, A.shape[0])
+    order = np.argsort(outer, kind="stable")
+    ends = np.concatenate([[0], np.bincount(outer, minlength=size).cumsum()]).astype(index)
+    data = value[order].reshape(-1, 1, 1) if "bsr" in form.__name__ else value[order]
+    matrix = form((data, inner[order].astype(index), ends), shape=A.shape)
+    matrix.indices, matrix.indptr = matrix.indices.astype(index), matrix.indptr.astype(index)
+    return matrix
+
+
+def untidy(A, kind, index=np.int32):
+    """A sparse matrix that is stored as untidily as its form allows."""
+    form = getattr(sparse, kind)
+    if kind[:3] in ("csr", "csc", "bsr"):
+        return compressed(A, form, index)
+    if kind[:3] == "coo":
+        row, column, value = in_parts(A)
+        return form((value, (row.astype(index), column.astype(index))), shape=A.shape)
+    return form(A)
+
+
+def stored(matrix):
+    """All arrays of a sparse matrix, copied."""
+    if matrix.format in ("lil", "dok"):
+        return [matrix.toarray()]
+    parts = ("data", "indices", "indptr", "row", "col", "offsets")
+    return [np.array(getattr(matrix, name)) for name in parts if hasattr(matrix, name)]
+
+
+TYPES = [(np.float32, np.int64), (np.float64, np.int32), (np.int64, np.int64), (np.uint8, np.int32), (bool, np.int32)]
+KINDS = [f"{form}_{kind}" for form in ("csr", "csc", "coo", "bsr", "lil", "dok", "dia") for kind in ("array", "matrix")]
+UNTIDY = [("csr_array", *of) for of in TYPES] + [(kind, *TYPES[at % 5]) for at, kind in enumerate(KINDS[1:])]
+FEW = np.round(X[:30, ::4])
+
+
+@cache
+def fitted_to_few(learner, kind):
+    return fit(learner, FEW.astype(kind).astype(float), Y[:30, :3])
+
+
+@pytest.mark.parametrize(("kind", "of_type", "index"), UNTIDY, ids=lambda one: getattr(one, "__name__", one))
+@each_learner
+def test_a_sparse_matrix_means_the_same_however_it_is_stored(learner, kind, of_type, index):
+    features, labels = untidy(FEW.astype(of_type), kind, index), untidy(Y[:30, :3].astype(of_type), kind, index)
+    plain, truth = FEW.astype(of_type).astype(float), Y[:30, :3]
+    assert np.array_equal(features.toarray(), plain)
+    assert np.array_equal(labels.toarray(), truth)
+    before = stored(features) + stored(labels)
+    model, dense = fit(learner, features, labels), fitted_to_few(learner, of_type)
+    for method in ("predict", "predict_proba", "expected_cost"):
+        if hasattr(model, method):
+            answer = getattr(model, method)(features)
+            answer = answer.toarray() if sparse.issparse(answer) else answer
+            np.testing.assert_array_equal(answer, getattr(dense, method)(plain))
+    if learner.cost_at_predict:
+        for answer, wanted in zip(
+            model.predict_each(features, ["rank", "f1"]), dense.predict_each(plain, ["rank", "f1"]), strict=True
+        ):
+            np.testing.assert_array_equal(answer.toarray(), wanted)
+    assert model.score(features, labels) == dense.score(plain, truth)
+    if kind == "csr_array" and of_type is np.float64:
+        assert evaluate(model, features, labels).criteria == evaluate(dense, plain, truth).criteria
+    assert_same(stored(features) + stored(labels), before)
+
+
+@each_learner
+def test_sparse_features_that_add_up_to_infinity(learner):
+    features = sparse.csr_array((np.full(2, 1e308), [0, 0], [0, 2]), shape=(1, X.shape[1]))
+    for call in (fitted(learner).predict, lambda features: fit(learner, features, Y[:1])):
+        with pytest.raises(ValueError, match="Input X contains infinity"):
+            call(features)
+
+
+@each_learner
+def test_a_broken_sparse_matrix_is_told(learner):
+    features, labels = sparse.csr_array(X[:6]), sparse.csr_array(Y[:6])
+    features.indices[0], labels.indices[0] = X.shape[1], -1
+    for call in (fitted(learner).predict, lambda features: fit(learner, features, Y[:6])):
+        with pytest.raises(ValueError, match=r"^X is a broken sparse matrix: indices must be < 61\.$"):
+            call(features)
+    for call in (fitted(learner).score, partial(fit, learner)):
+        with pytest.raises(ValueError, match=r"^Y is a broken sparse matrix: indices must be >= 0\.$"):
+            call(X[:6], labels)
 
 
 @each_learner

@@ -70,20 +70,17 @@ def as_labels(Y: Any, name: str = "Y") -> Labels:
         What to call it in an error.
     """
     if sparse.issparse(Y):
-        matrix = sparse.csr_array(Y)
-        if matrix.ndim != 2:
-            raise ValueError(_not_two_dimensional(name, matrix.shape))
-        if not matrix.has_canonical_format:
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
+        if Y.ndim != 2:
+            raise ValueError(_not_two_dimensional(name, Y.shape))
+        if Y.dtype.kind not in "biuf":
+            raise ValueError(f"{name} holds values of type {Y.dtype}; labels must be 0 or 1.")
+        matrix = canonical(sparse.csr_array(Y), name)
         bad = _first_that_is_not_binary(matrix.data)
         if bad is not None:
             column = int(matrix.indices[bad])
             row = int(np.searchsorted(matrix.indptr, bad, side="right")) - 1
             raise ValueError(_not_binary(name, matrix.data[bad], row, column))
-        matrix = matrix.astype(np.uint8)
-        matrix.eliminate_zeros()
-        return matrix
+        return matrix.astype(np.uint8)
     try:
         array = np.asarray(Y)
     except ValueError:
@@ -109,6 +106,33 @@ def as_labels(Y: Any, name: str = "Y") -> Labels:
         row, column = divmod(bad, array.shape[1])
         raise ValueError(_not_binary(name, array[row, column], row, column))
     return array.astype(np.uint8, copy=False)
+
+
+def canonical(matrix: Any, name: str) -> Any:
+    """Return a CSR matrix that has each entry once, columns in order and no zeros; a copy if it was not so.
+
+    What is stored of a matrix may be in any order, hold an entry in parts, which add up, and hold zeros. Few routines
+    heed that: trees take the last part of an entry for all of it.
+
+    Parameters
+    ----------
+    matrix : CSR array or matrix
+        It is not changed.
+    name : str
+        What to call it in an error.
+    """
+    # A new one, since what the old one knows of its order may be out of date.
+    matrix = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    try:
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"{name} is a broken sparse matrix: {error}.") from None
+    if matrix.has_canonical_format and matrix.data.all():
+        return matrix
+    matrix = matrix.copy()
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def as_dense(Y: Labels) -> NDArray[np.uint8]:
