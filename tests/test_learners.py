@@ -1070,6 +1070,41 @@ def test_bad_labels_in_score(learner, labels, weight, message):
         fitted(learner).score(X[TEST], labels, weight)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@each_learner
+def test_what_trees_cannot_compare_is_told_in_training_and_in_prediction(learner, form):
+    for kind in ("tree", "default"):
+        settings = having(learner, n_trees=3) if kind == "default" else {}
+        model = fit(learner, estimator=kind, **settings)
+        for size in (3.5e38, -1e154, 1.7e308):
+            features = form(with_value(X[:6], size))
+            calls = [
+                partial(fit, learner, features, Y[:6], estimator=kind, **settings),
+                partial(model.predict, features),
+            ]
+            if hasattr(model, "predict_proba"):
+                calls.append(partial(model.predict_proba, features))
+            for call in calls:
+                with pytest.raises(ValueError, match=r"X holds a number beyond ±3.4e\+38, the most that trees take"):
+                    call()
+        assert model.predict(form(with_value(X[:6], 3.3e38))).shape == (6, 6)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@each_learner
+def test_weights_that_cannot_be_squared_are_told(learner, sign):
+    for size in (1e101, 1.7e308) if sign == 1 else (1e-101, 5e-324):
+        weight = np.full(6, size)
+        with pytest.raises(
+            ValueError, match=r"sample_weight is .* in row 0, the greatest of all; that must be between"
+        ):
+            fit(learner, X[:6], Y[:6], weight)
+        with pytest.raises(ValueError, match="sample_weight is"):
+            fitted(learner).score(X[:6], Y[:6], weight)
+    small = np.array([1.0, 5e-324, 1, 1, 1e-300, 1])
+    assert fit(learner, X[:6], Y[:6], small).predict(X[:6]).shape == (6, 6)
+
+
 LOOKS_BAD = {
     "constant labels": (X[:6], np.hstack([Y[:6], np.zeros((6, 1)), np.ones((6, 1))])),
     "row without": (X[:6], np.vstack([Y[:5], np.zeros((1, 6))])),

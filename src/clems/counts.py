@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
 Floats = NDArray[np.float64]  # float32 too, which is typed alike
+MOST_WEIGHT = 1e100  # of a row
 Labels = Any  # a label matrix: ndarray of uint8, or scipy.sparse.csr_array of uint8
 
 
@@ -167,7 +168,7 @@ def _not_binary(name: str, value: Any, row: int, column: int) -> str:
 
 
 def as_weights(weight: Any, n: int) -> NDArray[np.float64]:
-    """Check one weight per row: finite, none negative, not all zero."""
+    """Check one weight per row: finite, none negative, not all zero, and of a size that can be squared and summed."""
     try:
         weights = np.asarray(weight, np.float64)
     except (TypeError, ValueError):
@@ -180,6 +181,12 @@ def as_weights(weight: Any, n: int) -> NDArray[np.float64]:
         raise ValueError(f"sample_weight is {weights[row]} in row {row}; weights are finite and not negative.")
     if not weights.any():
         raise ValueError("sample_weight is zero everywhere; at least one row needs a positive weight.")
+    row = int(weights.argmax())
+    if not 1 / MOST_WEIGHT <= weights[row] <= MOST_WEIGHT:
+        raise ValueError(
+            f"sample_weight is {weights[row]} in row {row}, the greatest of all; that must be between "
+            f"{1 / MOST_WEIGHT:.0e} and {MOST_WEIGHT:.0e}, so that weights can be squared and summed."
+        )
     return weights
 
 
