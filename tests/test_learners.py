@@ -797,6 +797,9 @@ BAD_DATA = [
     ({"X": sparse.csr_array(with_value(X[:6], np.nan))}, "Input X contains NaN"),
     ({"X": X[0]}, "Expected 2D array, got 1D array"),
     ({"X": [["a", "b"]] * 6}, "not compatible with arrays of bytes/strings"),
+    ({"X": X[:6].astype("datetime64[s]")}, r"^X holds values of type datetime64\[s\]; features must be numbers\.$"),
+    ({"X": with_value(X[:6], np.longdouble(10) ** 4000, np.longdouble)}, "Input X contains infinity"),
+    ({"y": sparse.csr_array(Y[:6] * 1j)}, "^Y holds values of type complex128; labels must be 0 or 1"),
     ({"y": Y[:5]}, r"inconsistent numbers of samples: \[6, 5\]"),
     ({"y": Y[:6, 0]}, r"Y must be two-dimensional.*its shape is \(6,\)"),
     ({"y": ["a"] * 6}, "Y must be two-dimensional"),
@@ -816,6 +819,10 @@ BAD_DATA = [
     ({"sample_weight": np.full(6, np.inf)}, "[Ww]eight"),
     ({"sample_weight": np.ones((6, 2))}, "[Ww]eight"),
     ({"sample_weight": list("abcdef")}, "[Ww]eight"),
+    ({"sample_weight": list("123456")}, "^sample_weight must hold numbers, one for each row"),
+    ({"sample_weight": np.ones(6) + 1j}, "^sample_weight must hold numbers, one for each row"),
+    ({"sample_weight": np.ones(6, "datetime64[s]")}, "^sample_weight must hold numbers, one for each row"),
+    ({"sample_weight": np.full(6, np.longdouble(10) ** 4000)}, "sample_weight is inf in row 0"),
 ]
 
 

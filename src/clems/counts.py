@@ -170,9 +170,13 @@ def _not_binary(name: str, value: Any, row: int, column: int) -> str:
 def as_weights(weight: Any, n: int) -> NDArray[np.float64]:
     """Check one weight per row: finite, none negative, not all zero, and of a size that can be squared and summed."""
     try:
-        weights = np.asarray(weight, np.float64)
+        given = np.asarray(weight)
+        with np.errstate(over="ignore"):  # of more than double precision, which makes them infinite
+            weights = given.astype(np.float64) if given.dtype.kind in "biufO" else None
     except (TypeError, ValueError):
-        raise ValueError("sample_weight must hold numbers, one for each row.") from None
+        weights = None
+    if weights is None:
+        raise ValueError("sample_weight must hold numbers, one for each row.")
     if weights.shape != (n,):
         raise ValueError(f"sample_weight must hold one number for each of {n} rows; its shape is {weights.shape}.")
     wrong = ~(np.isfinite(weights) & (weights >= 0))

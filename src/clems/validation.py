@@ -83,6 +83,12 @@ def check_labels(model: Any, Y: Any) -> Labels:
 def _checked(model: Any, X: Any, reset: bool) -> Any:
     """Features as an array, or as a CSR matrix in canonical form."""
     X = validate_data(model, X, accept_sparse="csr", dtype="numeric", reset=reset)
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"X holds values of type {X.dtype}; features must be numbers.")
+    if X.dtype.kind == "f" and X.dtype.itemsize > 8:  # more than double precision, which no estimator computes with
+        with np.errstate(over="ignore"):
+            X = X.astype(np.float64)
+        assert_all_finite(X, input_name="X")
     if not sparse.issparse(X):
         return X
     X = canonical(X, "X")

@@ -1,0 +1,1 @@
+"""Campaigns that try to break the project: what stays of them, with their results."""
