@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from attack.estimators import SAME, TOLD, campaign
+from attack.estimators import SAME, TOLD, campaign, digest
 from clems import BR, LEARNERS
 
 
@@ -24,10 +24,18 @@ def test_attacks_end_in_the_same_answer_or_are_told(name):
         assert sum(n for (_, _, end), n in counts.items() if end == ended) > 0
 
 
-def test_hash_seeds_and_other_processes():
-    counts, failures = campaign(["plst"], seed=1, keep=lambda attack: attack.kind == "processes")
+def test_other_processes():
+    counts, failures = campaign(["plst"], seed=1, keep=lambda attack: attack.name.startswith("by "))
     assert failures == []
-    assert counts == {("plst", "processes", SAME): 6}
+    assert counts == {("plst", "processes", SAME): 4}
+
+
+def test_answers_that_depend_on_hash_seeds_are_found(monkeypatch):
+    for digests, failed in ((({"br": "a"}, {"br": "a"}), 0), (({"br": "a"}, {"br": "b"}), 1)):
+        monkeypatch.setattr("attack.estimators.digests_by_hash", lambda *_, digests=digests: digests)
+        _, failures = campaign(["br"], keep=lambda attack: attack.name == "hash seeds")
+        assert len(failures) == failed
+    assert digest("br", 1) == digest("br", 1) != digest("br", 2)
 
 
 def raises(self, X, honest):
