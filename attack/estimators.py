@@ -1,8 +1,8 @@
 """Attacks on all learners with input in odd types, layouts, forms, shapes and sizes, from threads and processes.
 
 The answer for plain float64 arrays is the oracle. Every attack must end in the same answer or, where it asks for
-something that has no answer, in a ValueError or TypeError; a warning, any other exception and a changed input are
-failures. Run ``python -m attack.estimators --output attack/results/estimators.md``.
+something that has no answer, in a ValueError or TypeError, be it of scikit-learn's; a warning, any other exception and
+a changed input are failures. Run ``python -m attack.estimators --output attack/results/estimators.md``.
 """
 
 # ruff: noqa: ARG005, D401, N818
@@ -683,9 +683,12 @@ def report(counts, failures, seed, seconds):
     lines = [
         "# Attacks on the learners",
         "",
-        f"`python -m attack.estimators --seed {seed}`: {counts.total():,} attacks in {seconds:.0f} s on one core, "
-        f"{len(failures)} of them failed. A cell says how many ended in the answer for plain arrays + how many in a "
-        "sentence that says what is wrong, each where it has to.",
+        f"`python -m attack.estimators --seed {seed}`: {counts.total():,} attacks in {seconds:.0f} s, {len(failures)} "
+        "failed. A cell says how many were answered + how many were refused by a ValueError or TypeError, each where it "
+        "has to be. Answers are compared with those for plain arrays: to the last digit, but for probabilities under "
+        "n_jobs=2 (to 1e-12), and for embeddings trained on sparse features, which are compared with tidy ones and by "
+        "their codes. Where no other answer is at hand there is less to check: under sizes that answers are finite, "
+        "under shapes that constant labels stay, under very unequal weights that there is an answer.",
         "",
         f"| learner | {' | '.join(kinds)} | failed |",
         f"|---{'|---:' * (len(kinds) + 1)}|",
