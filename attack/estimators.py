@@ -684,11 +684,12 @@ def report(counts, failures, seed, seconds):
         "# Attacks on the learners",
         "",
         f"`python -m attack.estimators --seed {seed}`: {counts.total():,} attacks in {seconds:.0f} s, {len(failures)} "
-        "failed. A cell says how many were answered + how many were refused by a ValueError or TypeError, each where it "
-        "has to be. Answers are compared with those for plain arrays: to the last digit, but for probabilities under "
-        "n_jobs=2 (to 1e-12), and for embeddings trained on sparse features, which are compared with tidy ones and by "
-        "their codes. Where no other answer is at hand there is less to check: under sizes that answers are finite, "
-        "under shapes that constant labels stay, under very unequal weights that there is an answer.",
+        "failed. A cell says how many were answered + how many were refused by a ValueError or TypeError, each "
+        "where it has to be. Answers are compared with those for plain arrays: to the last digit, but for "
+        "probabilities under n_jobs=2 (to 1e-12), and for embeddings trained on sparse features, which are "
+        "compared with tidy ones and by their codes. Where no other answer is at hand there is less to check: "
+        "under sizes that answers are finite, under shapes that constant labels stay, under very unequal weights "
+        "that there is an answer.",
         "",
         f"| learner | {' | '.join(kinds)} | failed |",
         f"|---{'|---:' * (len(kinds) + 1)}|",
