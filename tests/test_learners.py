@@ -2,7 +2,7 @@
 
 import pickle
 from copy import deepcopy
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from inspect import signature
 from itertools import count, product
 from math import ceil
@@ -32,6 +32,7 @@ from sklearn.utils.fixes import parse_version
 import clems.classifier
 from clems import CFT, COSTS, CRITERIA, ECC, LEARNERS, get_cost, weighted_hamming
 from clems.datasets import digit_scenes
+from clems.evaluation import evaluate
 
 SCENES, DIGITS = digit_scenes(280, random_state=0)
 SEEN = DIGITS[:, :6].any(axis=1)
@@ -596,6 +597,111 @@ def test_sparse_features_with_long_indices(learner):
     assert long.indices.dtype == np.int64
 
 
+def in_parts(A, seed=0):
+    """Rows, columns and values that add up to a matrix: entries in two parts, others that are 0, in no order."""
+    random = np.random.default_rng(seed)
+    row, column = np.nonzero(A)
+    value = A[row, column]
+    empty = np.argwhere(A == 0)[:: max(1, (A == 0).sum() // 30)].T
+    if A.dtype == bool:
+        parts = [(row, column, value), (row, column, value), (*empty, np.zeros(len(empty[0]), bool))]
+    else:
+        some = random.random(len(row)) < 0.5
+        first = np.where(some, value - 1, value).astype(A.dtype)
+        ones = np.ones(len(empty[0]), A.dtype)
+        away = ones * -1 if A.dtype.kind in "if" else ones * A.dtype.type(255)  # of uint8, which wraps around
+        parts = [(row, column, first), (row[some], column[some], (value - first)[some]), (*empty, ones), (*empty, away)]
+    order = random.permutation(sum(len(part[0]) for part in parts))
+    return [np.concatenate([part[place] for part in parts])[order] for place in range(3)]
+
+
+def compressed(A, form, index):
+    """A matrix of a compressed form whose entries are stored in parts and in no order, with indices of a type."""
+    row, column, value = in_parts(A)
+    outer, inner, size = (column, row, A.shape[1]) if "csc" in form.__name__ else (row, column, A.shape[0])
+    order = np.argsort(outer, kind="stable")
+    ends = np.concatenate([[0], np.bincount(outer, minlength=size).cumsum()]).astype(index)
+    data = value[order].reshape(-1, 1, 1) if "bsr" in form.__name__ else value[order]
+    matrix = form((data, inner[order].astype(index), ends), shape=A.shape)
+    matrix.indices, matrix.indptr = matrix.indices.astype(index), matrix.indptr.astype(index)
+    return matrix
+
+
+def untidy(A, kind, index=np.int32):
+    """A sparse matrix that is stored as untidily as its form allows."""
+    form = getattr(sparse, kind)
+    if kind[:3] in ("csr", "csc", "bsr"):
+        return compressed(A, form, index)
+    if kind[:3] == "coo":
+        row, column, value = in_parts(A)
+        return form((value, (row.astype(index), column.astype(index))), shape=A.shape)
+    return form(A)
+
+
+def stored(matrix):
+    """All arrays of a sparse matrix, copied."""
+    if matrix.format in ("lil", "dok"):
+        return [matrix.toarray()]
+    parts = ("data", "indices", "indptr", "row", "col", "offsets")
+    return [np.array(getattr(matrix, name)) for name in parts if hasattr(matrix, name)]
+
+
+TYPES = [(np.float32, np.int64), (np.float64, np.int32), (np.int64, np.int64), (np.uint8, np.int32), (bool, np.int32)]
+KINDS = [f"{form}_{kind}" for form in ("csr", "csc", "coo", "bsr", "lil", "dok", "dia") for kind in ("array", "matrix")]
+UNTIDY = [("csr_array", *of) for of in TYPES] + [(kind, *TYPES[at % 5]) for at, kind in enumerate(KINDS[1:])]
+FEW = np.round(X[:30, ::4])
+
+
+@cache
+def fitted_to_few(learner, kind):
+    return fit(learner, FEW.astype(kind).astype(float), Y[:30, :3])
+
+
+@pytest.mark.parametrize(("kind", "of_type", "index"), UNTIDY, ids=lambda one: getattr(one, "__name__", one))
+@each_learner
+def test_a_sparse_matrix_means_the_same_however_it_is_stored(learner, kind, of_type, index):
+    features, labels = untidy(FEW.astype(of_type), kind, index), untidy(Y[:30, :3].astype(of_type), kind, index)
+    plain, truth = FEW.astype(of_type).astype(float), Y[:30, :3]
+    assert np.array_equal(features.toarray(), plain)
+    assert np.array_equal(labels.toarray(), truth)
+    before = stored(features) + stored(labels)
+    model, dense = fit(learner, features, labels), fitted_to_few(learner, of_type)
+    for method in ("predict", "predict_proba", "expected_cost"):
+        if hasattr(model, method):
+            answer = getattr(model, method)(features)
+            answer = answer.toarray() if sparse.issparse(answer) else answer
+            np.testing.assert_array_equal(answer, getattr(dense, method)(plain))
+    if learner.cost_at_predict:
+        for answer, wanted in zip(
+            model.predict_each(features, ["rank", "f1"]), dense.predict_each(plain, ["rank", "f1"]), strict=True
+        ):
+            np.testing.assert_array_equal(answer.toarray(), wanted)
+    assert model.score(features, labels) == dense.score(plain, truth)
+    if kind == "csr_array" and of_type is np.float64:
+        assert evaluate(model, features, labels).criteria == evaluate(dense, plain, truth).criteria
+    assert_same(stored(features) + stored(labels), before)
+
+
+@each_learner
+def test_sparse_features_that_add_up_to_infinity(learner):
+    features = sparse.csr_array((np.full(2, 1e308), [0, 0], [0, 2]), shape=(1, X.shape[1]))
+    for call in (fitted(learner).predict, lambda features: fit(learner, features, Y[:1])):
+        with pytest.raises(ValueError, match="Input X contains infinity"):
+            call(features)
+
+
+@each_learner
+def test_a_broken_sparse_matrix_is_told(learner):
+    features, labels = sparse.csr_array(X[:6]), sparse.csr_array(Y[:6])
+    features.indices[0], labels.indices[0] = X.shape[1], -1
+    for call in (fitted(learner).predict, lambda features: fit(learner, features, Y[:6])):
+        with pytest.raises(ValueError, match=r"^X is a broken sparse matrix: indices must be < 61\.$"):
+            call(features)
+    for call in (fitted(learner).score, partial(fit, learner)):
+        with pytest.raises(ValueError, match=r"^Y is a broken sparse matrix: indices must be >= 0\.$"):
+            call(X[:6], labels)
+
+
 @each_learner
 def test_what_was_fitted_stays_when_parameters_change(learner):
     model = fit(learner, cost="rank", estimator="linear")
@@ -691,6 +797,9 @@ BAD_DATA = [
     ({"X": sparse.csr_array(with_value(X[:6], np.nan))}, "Input X contains NaN"),
     ({"X": X[0]}, "Expected 2D array, got 1D array"),
     ({"X": [["a", "b"]] * 6}, "not compatible with arrays of bytes/strings"),
+    ({"X": X[:6].astype("datetime64[s]")}, r"^X holds values of type datetime64\[s\]; features must be numbers\.$"),
+    ({"X": with_value(X[:6], np.longdouble(10) ** 4000, np.longdouble)}, "Input X contains infinity"),
+    ({"y": sparse.csr_array(Y[:6] * 1j)}, "^Y holds values of type complex128; labels must be 0 or 1"),
     ({"y": Y[:5]}, r"inconsistent numbers of samples: \[6, 5\]"),
     ({"y": Y[:6, 0]}, r"Y must be two-dimensional.*its shape is \(6,\)"),
     ({"y": ["a"] * 6}, "Y must be two-dimensional"),
@@ -710,6 +819,10 @@ BAD_DATA = [
     ({"sample_weight": np.full(6, np.inf)}, "[Ww]eight"),
     ({"sample_weight": np.ones((6, 2))}, "[Ww]eight"),
     ({"sample_weight": list("abcdef")}, "[Ww]eight"),
+    ({"sample_weight": list("123456")}, "^sample_weight must hold numbers, one for each row"),
+    ({"sample_weight": np.ones(6) + 1j}, "^sample_weight must hold numbers, one for each row"),
+    ({"sample_weight": np.ones(6, "datetime64[s]")}, "^sample_weight must hold numbers, one for each row"),
+    ({"sample_weight": np.full(6, np.longdouble(10) ** 4000)}, "sample_weight is inf in row 0"),
 ]
 
 
@@ -962,6 +1075,41 @@ def test_features_of_other_names(learner):
 def test_bad_labels_in_score(learner, labels, weight, message):
     with pytest.raises(ValueError, match=message):
         fitted(learner).score(X[TEST], labels, weight)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@each_learner
+def test_what_trees_cannot_compare_is_told_in_training_and_in_prediction(learner, form):
+    for kind in ("tree", "default"):
+        settings = having(learner, n_trees=3) if kind == "default" else {}
+        model = fit(learner, estimator=kind, **settings)
+        for size in (3.5e38, -1e154, 1.7e308):
+            features = form(with_value(X[:6], size))
+            calls = [
+                partial(fit, learner, features, Y[:6], estimator=kind, **settings),
+                partial(model.predict, features),
+            ]
+            if hasattr(model, "predict_proba"):
+                calls.append(partial(model.predict_proba, features))
+            for call in calls:
+                with pytest.raises(ValueError, match=r"X holds a number beyond ±3.4e\+38, the most that trees take"):
+                    call()
+        assert model.predict(form(with_value(X[:6], 3.3e38))).shape == (6, 6)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@each_learner
+def test_weights_that_cannot_be_squared_are_told(learner, sign):
+    for size in (1e101, 1.7e308) if sign == 1 else (1e-101, 5e-324):
+        weight = np.full(6, size)
+        with pytest.raises(
+            ValueError, match=r"sample_weight is .* in row 0, the greatest of all; that must be between"
+        ):
+            fit(learner, X[:6], Y[:6], weight)
+        with pytest.raises(ValueError, match="sample_weight is"):
+            fitted(learner).score(X[:6], Y[:6], weight)
+    small = np.array([1.0, 5e-324, 1, 1, 1e-300, 1])
+    assert fit(learner, X[:6], Y[:6], small).predict(X[:6]).shape == (6, 6)
 
 
 LOOKS_BAD = {

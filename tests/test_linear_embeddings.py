@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.linalg import subspace_angles
 from sklearn.datasets import make_multilabel_classification
+from sklearn.dummy import DummyRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
@@ -122,6 +123,32 @@ def test_sparse_features_stay_sparse(monkeypatch, n, d):
     assert (n, d) not in sizes
     assert (d, n) not in sizes
     np.testing.assert_allclose(fitted.ravel(), wanted.ravel(), atol=1e-8)
+
+
+@pytest.mark.parametrize("power", [-1040, -900, -400, 400, 511, 900, 1015])
+@pytest.mark.parametrize("d", [4, 8])
+@forms
+def test_a_smoother_of_huge_and_of_tiny_features(form, d, power):
+    features, new, targets = X[:6, :d] % 8, X[6:9, :d] % 8, Y[:6].astype(float)
+    plain, far = (ridge_smoother(form(np.ldexp(features, by)), ridge=0) for by in (0, power))
+    np.testing.assert_allclose(far(targets), plain(targets), rtol=1e-9, atol=1e-12)
+    wanted = plain.predict(form(new), targets)
+    np.testing.assert_allclose(far.predict(form(np.ldexp(new, power)), targets), wanted, rtol=1e-9, atol=1e-12)
+    with_ridge = ridge_smoother(form(np.ldexp(features, power)), ridge=1.0)
+    expected = plain(targets) if power > 0 else np.broadcast_to(targets.mean(axis=0), targets.shape)
+    np.testing.assert_allclose(with_ridge(targets), expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("learner", [CPLST, FaIE])
+@forms
+def test_codes_for_features_of_any_size(learner, form):
+    settings = {"estimator": DummyRegressor(), "random_state": 0, "ridge": 0} | (
+        {"alpha": 9.0} if learner is FaIE else {}
+    )
+    plain = learner(**settings).fit(form(X[TRAIN] % 8), Y[TRAIN])
+    for power in (-900, 512, 900):
+        far = learner(**settings).fit(form(np.ldexp(X[TRAIN] % 8, power)), Y[TRAIN])
+        np.testing.assert_allclose(far.components_, plain.components_, atol=1e-7)
 
 
 def test_too_few_steps_are_told():

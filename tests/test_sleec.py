@@ -297,6 +297,18 @@ def test_one_cluster_for_each_so_many_rows(monkeypatch):
         assert model.score(features, labels) > 0.7
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(("of_type", "power"), [(float, -1040), (float, 512), (float, 1010), (np.float32, 100)])
+def test_clusters_of_huge_and_of_tiny_features(form, of_type, power):
+    centers, which = sleec.clusters(form(X), 4, None, np.random.RandomState(0))
+    features = form(np.ldexp(X, power).astype(of_type))
+    far, other = sleec.clusters(features, 4, None, np.random.RandomState(0))
+    assert np.array_equal(other, which)
+    np.testing.assert_allclose(np.ldexp(far.astype(float), -power), centers, rtol=1e-3)  # of the smallest number
+    assert np.array_equal(sleec.nearest_centers(features, far), which)
+    assert np.array_equal(sleec.nearest_centers(form(X), far), np.zeros(300) + sleec.nearest_centers(form(X[:1]), far))
+
+
 @pytest.mark.parametrize("n_clusters", [2, 5, 12, 100])
 @pytest.mark.parametrize("n_folds", [None, 2])
 def test_small_clusters(n_clusters, n_folds):

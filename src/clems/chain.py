@@ -17,6 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from clems.counts import Floats
 from clems.decoding import Posterior
 from clems.division import Bits, DividedClassifier, Problem, Weights, beside
+from clems.forest import check_reach
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,7 @@ class ChainClassifier(DividedClassifier):
 def probability(estimator: Any, X: Any) -> Floats:
     """Probability that the label is there, for each row; of a classifier that knows none, its zeros and ones."""
     name = type(estimator).__name__
+    check_reach(estimator, X)
     if hasattr(estimator, "predict_proba"):
         classes = list(getattr(estimator, "classes_", (0, 1)))
         of_classes = np.asarray(estimator.predict_proba(X))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
 Floats = NDArray[np.float64]  # float32 too, which is typed alike
+MOST_WEIGHT = 1e100  # of a row
 Labels = Any  # a label matrix: ndarray of uint8, or scipy.sparse.csr_array of uint8
 
 
@@ -70,20 +71,17 @@ def as_labels(Y: Any, name: str = "Y") -> Labels:
         What to call it in an error.
     """
     if sparse.issparse(Y):
-        matrix = sparse.csr_array(Y)
-        if matrix.ndim != 2:
-            raise ValueError(_not_two_dimensional(name, matrix.shape))
-        if not matrix.has_canonical_format:
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
+        if Y.ndim != 2:
+            raise ValueError(_not_two_dimensional(name, Y.shape))
+        if Y.dtype.kind not in "biuf":
+            raise ValueError(f"{name} holds values of type {Y.dtype}; labels must be 0 or 1.")
+        matrix = canonical(sparse.csr_array(Y), name)
         bad = _first_that_is_not_binary(matrix.data)
         if bad is not None:
             column = int(matrix.indices[bad])
             row = int(np.searchsorted(matrix.indptr, bad, side="right")) - 1
             raise ValueError(_not_binary(name, matrix.data[bad], row, column))
-        matrix = matrix.astype(np.uint8)
-        matrix.eliminate_zeros()
-        return matrix
+        return matrix.astype(np.uint8)
     try:
         array = np.asarray(Y)
     except ValueError:
@@ -109,6 +107,33 @@ def as_labels(Y: Any, name: str = "Y") -> Labels:
         row, column = divmod(bad, array.shape[1])
         raise ValueError(_not_binary(name, array[row, column], row, column))
     return array.astype(np.uint8, copy=False)
+
+
+def canonical(matrix: Any, name: str) -> Any:
+    """Return a CSR matrix that has each entry once, columns in order and no zeros; a copy if it was not so.
+
+    What is stored of a matrix may be in any order, hold an entry in parts, which add up, and hold zeros. Few routines
+    heed that: trees take the last part of an entry for all of it.
+
+    Parameters
+    ----------
+    matrix : CSR array or matrix
+        It is not changed.
+    name : str
+        What to call it in an error.
+    """
+    # A new one, since what the old one knows of its order may be out of date.
+    matrix = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    try:
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"{name} is a broken sparse matrix: {error}.") from None
+    if matrix.has_canonical_format and matrix.data.all():
+        return matrix
+    matrix = matrix.copy()
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def as_dense(Y: Labels) -> NDArray[np.uint8]:
@@ -143,11 +168,15 @@ def _not_binary(name: str, value: Any, row: int, column: int) -> str:
 
 
 def as_weights(weight: Any, n: int) -> NDArray[np.float64]:
-    """Check one weight per row: finite, none negative, not all zero."""
+    """Check one weight per row: finite, none negative, not all zero, and of a size that can be squared and summed."""
     try:
-        weights = np.asarray(weight, np.float64)
+        given = np.asarray(weight)
+        with np.errstate(over="ignore"):  # of more than double precision, which makes them infinite
+            weights = given.astype(np.float64) if given.dtype.kind in "biufO" else None
     except (TypeError, ValueError):
-        raise ValueError("sample_weight must hold numbers, one for each row.") from None
+        weights = None
+    if weights is None:
+        raise ValueError("sample_weight must hold numbers, one for each row.")
     if weights.shape != (n,):
         raise ValueError(f"sample_weight must hold one number for each of {n} rows; its shape is {weights.shape}.")
     wrong = ~(np.isfinite(weights) & (weights >= 0))
@@ -156,6 +185,12 @@ def as_weights(weight: Any, n: int) -> NDArray[np.float64]:
         raise ValueError(f"sample_weight is {weights[row]} in row {row}; weights are finite and not negative.")
     if not weights.any():
         raise ValueError("sample_weight is zero everywhere; at least one row needs a positive weight.")
+    row = int(weights.argmax())
+    if not 1 / MOST_WEIGHT <= weights[row] <= MOST_WEIGHT:
+        raise ValueError(
+            f"sample_weight is {weights[row]} in row {row}, the greatest of all; that must be between "
+            f"{1 / MOST_WEIGHT:.0e} and {MOST_WEIGHT:.0e}, so that weights can be squared and summed."
+        )
     return weights
 
 

@@ -15,7 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from clems.classifier import MultiLabelClassifier, check_estimator, seeded
-from clems.forest import DepthPath, default_classifier
+from clems.forest import DepthPath, check_reach, default_classifier
 
 Bits = NDArray[np.uint8]
 Weights = NDArray[np.float64] | None
@@ -105,6 +105,7 @@ def fit_problem(estimator: Any, X: Any, problem: Problem) -> Any:
     y = problem.target
     if (y == y[0]).all():
         return DummyClassifier(strategy="prior").fit([[0]], y[:1])
+    check_reach(estimator, X)
     features = beside(X if problem.rows is None else X[problem.rows], problem.labels)
     weights = {} if problem.weight is None else {"sample_weight": problem.weight}
     try:

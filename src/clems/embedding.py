@@ -16,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from clems.classifier import MultiLabelClassifier, check_estimator, new_seed, seeded
 from clems.counts import Floats, Labels, as_dense, row_blocks
-from clems.forest import DepthPath, default_forest
+from clems.forest import DepthPath, check_reach, default_forest
 from clems.ridge import scaled_rows
 from clems.spectral import leading_directions
 from clems.validation import check_components
@@ -171,6 +171,7 @@ def shares(parts: Floats, whole: float) -> Floats:
 
 def fit_regressor(regressor: Any, X: Any, Z: Floats, weight: NDArray[np.float64] | None) -> Any:
     """Fit a regressor to codes; one with a single output gets them as the vector that it expects."""
+    check_reach(regressor, X)
     target = Z if Z.shape[1] > 1 or isinstance(regressor, MultiOutputRegressor) else Z.ravel()
     if weight is None:
         return regressor.fit(X, target)
@@ -182,6 +183,7 @@ def fit_regressor(regressor: Any, X: Any, Z: Floats, weight: NDArray[np.float64]
 
 def predict_codes(regressor: Any, X: Any) -> Floats:
     """Codes that a regressor predicts, shape (n, M)."""
+    check_reach(regressor, X)
     Z: Floats = np.asarray(regressor.predict(X)).reshape(X.shape[0], -1)
     if not np.isfinite(Z).all():
         raise ValueError(f"The estimator {type(regressor).__name__} predicted values that are not finite.")

@@ -173,8 +173,20 @@ def _in_single(convert: Callable[..., Any]) -> Any:
         try:
             return convert(dtype=np.float32)
         except FloatingPointError:
-            most = np.finfo(np.float32).max
-            raise ValueError(f"X holds a number beyond ±{most:.2g}, the most that trees take; scale it down.") from None
+            raise ValueError(TOO_LARGE) from None
+
+
+MOST = float(np.finfo(np.float32).max)
+TOO_LARGE = f"X holds a number beyond ±{MOST:.2g}, the most that trees take; scale it down."
+
+
+def check_reach(estimator: Any, X: Any) -> None:
+    """Refuse features that trees, if an estimator has any, cannot compare in single precision."""
+    if not has_trees(estimator) or X.dtype.kind != "f" or X.dtype.itemsize <= 4:
+        return
+    values = X.data if sparse.issparse(X) else X
+    if values.max(initial=0) > MOST or values.min(initial=0) < -MOST:
+        raise ValueError(TOO_LARGE)
 
 
 def has_trees(estimator: Any) -> bool:

@@ -18,6 +18,8 @@ from clems.counts import Floats, row_blocks
 SMALL = 1 << 22  # entries up to which a matrix of inner products is formed whatever X is
 WORTH = 8  # and how many times the entries of X it may have beyond that
 LEAST = 1e-10  # the least penalty, as a share of the sum of squares of X, so that nothing is divided by rounding errors
+REACH = 300  # features between 2^−REACH and 2^REACH have squares that neither overflow nor vanish
+DEAR = 1e200  # a penalty under which nothing is learned from features that are at most 1
 
 Map = Callable[[Floats], Floats]
 
@@ -45,6 +47,8 @@ class RidgeSmoother:
         Solution of the equations for several right-hand sides.
     factor : ndarray of shape (d, d), (n, n) or None
         Lower triangular factor of their matrix; None if they are solved by iteration.
+    exponent : int
+        Features are taken times two to this power, which is 0 unless they are huge or tiny; mean and penalty too.
     """
 
     root: Floats
@@ -55,6 +59,7 @@ class RidgeSmoother:
     backward: Map
     solve: Map
     factor: Floats | None
+    exponent: int = 0
 
     def __call__(self, scaled: Floats) -> Floats:
         """Scaled fitted values of scaled targets, shape (n, k)."""
@@ -83,7 +88,7 @@ class RidgeSmoother:
         rest = scaled - self._level(scaled)
         coef = self.solve(self.backward(rest)) if self.by_features else self.backward(self.solve(rest))
         intercept = self.root @ scaled / (self.root @ self.root) - self.mean @ coef
-        return np.asarray(X @ coef + intercept)
+        return np.asarray(doubled(X, self.exponent) @ coef + intercept)
 
     def _level(self, scaled: Floats) -> Floats:
         """Fitted values of the intercept alone."""
@@ -119,6 +124,11 @@ def ridge_smoother(X: Any, weight: NDArray[np.float64] | None = None, ridge: flo
     """
     n, d = X.shape
     root = roots(weight, n)
+    exponent = exponent_of(X)
+    if exponent:
+        X = doubled(X, exponent)
+        with np.errstate(over="ignore"):
+            ridge = min(float(np.ldexp(ridge, 2 * exponent)), DEAR)
     scaled = scaled_rows(X, weight)
     mean = np.asarray(scaled.T @ root) / (root @ root)
     penalty = max(ridge, LEAST * sum_of_squares(scaled)) or 1.0
@@ -154,7 +164,23 @@ def ridge_smoother(X: Any, weight: NDArray[np.float64] | None = None, ridge: flo
         def solve(right: Floats) -> Floats:
             return np.asarray(cho_solve((factor, True), right, check_finite=False))
 
-    return RidgeSmoother(root, mean, penalty, by_features, forward, backward, solve, factor)
+    return RidgeSmoother(root, mean, penalty, by_features, forward, backward, solve, factor, exponent)
+
+
+def exponent_of(X: Any, reach: int = REACH) -> int:
+    """Power of two that brings the greatest of huge or tiny numbers to about 1; 0 for those within reach, or all 0."""
+    values = X.data if sparse.issparse(X) else X
+    largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
+    return 0 if not largest or 2.0**-reach < largest < 2.0**reach else -int(np.frexp(largest)[1])
+
+
+def doubled(X: Any, times: int) -> Any:
+    """Multiply numbers by a power of two, in double precision; X itself if that is 0."""
+    if not times:
+        return X
+    if not sparse.issparse(X):
+        return np.ldexp(np.asarray(X, np.float64), times)
+    return sparse.csr_array((np.ldexp(X.data.astype(np.float64), times), X.indices, X.indptr), X.shape)
 
 
 def conjugate_gradients(apply: Map, right: Floats, tol: float = 1e-11, max_iter: int = 2000) -> Floats:

@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from clems.counts import Floats, as_weights
 from clems.validation import check_count, check_tol
 
+LEAST = 1e-30  # share of the weight that a row has at least, so that its root is no rounding error
 PATIENCE = 5  # evaluations over which the decrease is judged: a single short step is not the end
 NEGLIGIBLE = 1e-3  # the decrease of a smaller stress is judged as if the stress were this large
 JITTER = 1e-4  # of the start, as a share of its spread
@@ -163,7 +164,7 @@ class Majoriser:
         share = np.ones(rows) if weight is None else as_weights(weight, rows)
         if not share.all():
             raise ValueError("weight must be positive for every truth row; leave rows of no weight out.")
-        self.share = share / share.sum()
+        self.share = np.maximum(share / share.sum(), LEAST)
         self.root = np.sqrt(self.share * columns)[:, None].astype(self.dtype)
         self.scale = float(self.share @ np.einsum("ij,ij->i", self.dissimilarity, self.dissimilarity, dtype=np.float64))
         self.precision = float(np.finfo(self.dtype).eps)

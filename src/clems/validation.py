@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.preprocessing import MultiLabelBinarizer
-from sklearn.utils import Tags
+from sklearn.utils import Tags, assert_all_finite
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from clems.counts import Labels, as_labels, as_weights
+from clems.counts import Labels, as_labels, as_weights, canonical
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def check_training(
     """
     if Y is None:
         raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
-    X = _with_short_indices(validate_data(model, X, accept_sparse="csr", dtype="numeric"))
+    X = _checked(model, X, reset=True)
     Y = list(Y) if isinstance(Y, Iterator) else Y
     model._given_as_sets = _is_label_sets(Y)
     labels, model.classes_ = _from_sets(Y) if model._given_as_sets else (as_labels(Y), _names(Y))
@@ -57,7 +57,7 @@ def check_training(
 
 def check_features(model: Any, X: Any) -> Any:
     """Check the features that `predict` was given against those of `fit`."""
-    return _with_short_indices(validate_data(model, X, accept_sparse="csr", dtype="numeric", reset=False))
+    return _checked(model, X, reset=False)
 
 
 def check_labels(model: Any, Y: Any) -> Labels:
@@ -80,9 +80,25 @@ def check_labels(model: Any, Y: Any) -> Labels:
     raise ValueError(f"Y has other labels than in training: {unknown} are new, {missing} are missing.")
 
 
+def _checked(model: Any, X: Any, reset: bool) -> Any:
+    """Features as an array, or as a CSR matrix in canonical form."""
+    X = validate_data(model, X, accept_sparse="csr", dtype="numeric", reset=reset)
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"X holds values of type {X.dtype}; features must be numbers.")
+    if X.dtype.kind == "f" and X.dtype.itemsize > 8:  # more than double precision, which no estimator computes with
+        with np.errstate(over="ignore"):
+            X = X.astype(np.float64)
+        assert_all_finite(X, input_name="X")
+    if not sparse.issparse(X):
+        return X
+    X = canonical(X, "X")
+    assert_all_finite(X, input_name="X")  # entries that are stored in parts may add up to infinity
+    return _with_short_indices(X)
+
+
 def _with_short_indices(X: Any) -> Any:
     """Sparse features with 32-bit indices where they suffice: scikit-learn's trees take no others."""
-    if not sparse.issparse(X) or X.indices.dtype == np.int32 or max(*X.shape, X.nnz) > np.iinfo(np.int32).max:
+    if X.indices.dtype == np.int32 or max(*X.shape, X.nnz) > np.iinfo(np.int32).max:
         return X
     return type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 

@@ -13,6 +13,7 @@ from clems.candidates import distinct_rows
 from clems.codes import grouped, make_code
 from clems.counts import Labels, as_dense, row_blocks
 from clems.division import Bits, DividedClassifier, Problem, Weights
+from clems.forest import check_reach
 from clems.validation import check_count
 
 
@@ -158,6 +159,7 @@ class GroupProblem(Problem):
 
 def combination(estimator: Any, X: Any, number: int) -> NDArray[np.intp]:
     """Predict which of so many combinations of bits each row has."""
+    check_reach(estimator, X)
     predicted = np.asarray(estimator.predict(X))
     if not np.isin(predicted, np.arange(number)).all():
         raise ValueError(f"The estimator {type(estimator).__name__} predicted classes that it was not trained on.")

@@ -23,10 +23,12 @@ from clems.embedding import LabelEmbeddingClassifier, fit_regressor, predict_cod
 from clems.factorisation import factorise
 from clems.model_selection import held_out
 from clems.neighbours import above, best_threshold, neighbour_scores
+from clems.ridge import REACH, doubled, exponent_of
 from clems.validation import check_components, check_count
 
 Weights = NDArray[np.float64] | None
 ROWS = 6000  # of a cluster, about
+SINGLE_REACH = 50  # as REACH, for features in single precision
 
 
 class SLEEC(LabelEmbeddingClassifier):
@@ -292,6 +294,10 @@ def clusters(
     """Centres of clusters of rows, none of them empty, and the cluster of each row."""
     if number == 1:
         return np.zeros((1, X.shape[1])), np.zeros(X.shape[0], np.intp)
+    exponent = _exponent(X)
+    if exponent:
+        centers, which = clusters(doubled(X, exponent), number, weight, random_state)
+        return doubled(centers, -exponent), which
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of fewer distinct rows than clusters, which is fine
         means = KMeans(number, n_init=1, random_state=new_seed(random_state)).fit(X, sample_weight=weight)
@@ -304,4 +310,10 @@ def nearest_centers(X: Any, centers: Floats) -> NDArray[np.intp]:
     """Return which centre is nearest to each row."""
     if len(centers) == 1:
         return np.zeros(X.shape[0], np.intp)
-    return np.asarray(pairwise_distances_argmin(X, centers))
+    exponent = min(_exponent(X), _exponent(centers))
+    return np.asarray(pairwise_distances_argmin(doubled(X, exponent), doubled(centers, exponent)))
+
+
+def _exponent(X: Any) -> int:
+    """Power of two times which features have squares that neither overflow nor vanish; 0 where they do not anyway."""
+    return exponent_of(X, SINGLE_REACH if X.dtype == np.float32 else REACH)
