@@ -5,7 +5,7 @@ something that has no answer, in a ValueError or TypeError, be it of scikit-lear
 a changed input are failures. Run ``python -m attack.estimators --output attack/results/estimators.md``.
 """
 
-# ruff: noqa: ARG005, D401, N818
+# ruff: noqa: N818
 import argparse
 import hashlib
 import multiprocessing

@@ -278,12 +278,11 @@ def test_neighbours_that_are_not_there(name, attribute, array, honest, refusal):
     assert "a KNeighborsClassifier that cannot be used" in refusal(forged(data, more={"bad.npy": saved(array)}))
 
 
-def test_what_is_derived_is_derived_again(honest, tmp_path):
-    """The tree in which neighbours are looked up: bounds of another shape, or of nowhere."""
-    for bounds in (np.zeros((1, 1, 1)), np.full((2, 15, 5), 1e9)):
-        data = with_arrays(honest["kd tree"], lambda array, b=bounds: b if array.ndim == 3 else array)
-        (tmp_path / "model").write_bytes(data)
-        np.testing.assert_array_equal(load(tmp_path / "model").predict(X), MODELS["kd tree"].predict(X))
+@pytest.mark.parametrize("kind", ["_kd_tree.KDTree", "_ball_tree.BallTree"])
+def test_search_trees_are_not_believed(kind, honest, refusal):
+    tree = described("ObjectNode", f"sklearn.neighbors.{kind}", content=listed(tuple, *(text(None) for _ in range(13))))
+    data = changed(honest["kd tree"], "neighbours", lambda node: put(node, "_tree", tree))
+    assert f"it asks for sklearn.neighbors.{kind}, which clems does not trust" in refusal(data)
 
 
 @pytest.mark.parametrize("method", ["_validate_X_predict", "predict", "get_params", "feature_importances_"])
@@ -306,6 +305,16 @@ def test_random_states_that_read_beyond_their_end(position, honest, refusal):
             attributes(node)["state"]["content"]["pos"] = text(position)
 
     assert "a RandomState that cannot be used" in refusal(forged(honest["seeded"], schema=schema))
+
+
+@pytest.mark.parametrize("part", [("seed_seq", "pool_size", 10**9), ("bit_generator", "bit_generator", "Philox")])
+def test_generators_of_another_kind(part, honest, refusal):
+    def schema(schema):
+        without_numbers(schema)
+        for node in nodes_of(schema, "numpy.random._generator.Generator"):
+            node["content"][part[0]]["content"][part[1]] = text(part[2])
+
+    assert "random numbers that is not numpy's usual one" in refusal(forged(honest["binned"], schema=schema))
 
 
 def test_threads_without_end(honest, refusal):

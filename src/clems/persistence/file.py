@@ -26,7 +26,16 @@ from sklearn.utils.validation import check_is_fitted
 from clems.classifier import MultiLabelClassifier
 from clems.cost import CallableCost, CountCost, PriceCost
 from clems.persistence.soundness import check_content, held_by
-from clems.persistence.trust import Array, Members, ModelError, check_schema, name_of, nodes_of, refused_roles
+from clems.persistence.trust import (
+    Array,
+    Members,
+    ModelError,
+    check_schema,
+    name_of,
+    nodes_of,
+    refused_roles,
+    without_search_trees,
+)
 
 FORMAT = 1  # goes up when older versions can no longer read what is written
 INFO, SCHEMA = "clems.json", "schema.json"  # what describes the model, and what skops builds it from
@@ -228,6 +237,7 @@ def packed(model: MultiLabelClassifier) -> bytes:
         raise ModelError(f"This {type(model).__name__} cannot be saved: {_first_line(error)}") from None
     with ZipFile(loose) as given, ZipFile(tight, "w", ZIP_DEFLATED) as file:
         schema = json.loads(given.read(SCHEMA))
+        without_search_trees(schema)
         if refused := refused_roles(schema):
             raise ModelError(
                 f"This {type(model).__name__} cannot be saved safely, since it holds a {refused[0]}; use a "
@@ -235,16 +245,15 @@ def packed(model: MultiLabelClassifier) -> bytes:
             )
         kept: dict[bytes, str] = {}  # an array that occurs often, such as those of shared trees, is written once
         place: dict[str, str] = {}
-        for name in given.namelist():
-            if name == SCHEMA:
-                continue
-            content = given.read(name)
-            place[name] = kept.setdefault(sha256(content).digest(), name)
-            if place[name] == name:
-                file.writestr(name, content)
         for node in nodes_of(schema):
             if "file" in node:
-                node["file"] = place[node["file"]]
+                name = node["file"]
+                if name not in place:
+                    content = given.read(name)
+                    place[name] = kept.setdefault(sha256(content).digest(), name)
+                    if place[name] == name:
+                        file.writestr(name, content)
+                node["file"] = place[name]
         file.writestr(SCHEMA, json.dumps(schema))
         file.writestr(INFO, json.dumps({"format": FORMAT, **asdict(info_of(model))}, indent=1))
         file.comment = b"0" * DIGEST  # a comment ends the file, so the digest can take its place

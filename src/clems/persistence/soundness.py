@@ -205,7 +205,7 @@ def _binned(one: Any) -> list[Any]:
 
 
 def _neighbours(one: Any) -> list[Any]:
-    """Points are checked; the tree that finds the nearest of them is grown again, so it is the right one."""
+    """Points are checked; the tree that finds the nearest of them is not saved, and grown again."""
     d, points = _features(one), one._fit_X
     _demand(sparse.issparse(points) or _array(one, "_fit_X", (None, d)) is points, "other points")
     _demand(points.shape[1] == d and points.shape[0] == one.n_samples_fit_ > 0, "other points")
@@ -222,11 +222,11 @@ def _neighbours(one: Any) -> list[Any]:
             _demand(type(known) is np.ndarray and _all_in(column, 0, len(known)), "a class that there is not")
     else:
         _demand(len(one._y) == points.shape[0], "other targets")
-    given, kind = one._tree, {"kd_tree": KDTree, "ball_tree": BallTree, "brute": None}[one._fit_method]
-    _demand(given is None if kind is None else type(given) is kind, "another tree")
+    kind = {"kd_tree": KDTree, "ball_tree": BallTree, "brute": None}[one._fit_method]
+    _demand(one._tree is None, "a tree that is not its own")
     if kind is not None:
         one._tree = kind(points, one.leaf_size, metric=metric, **options)
-    return [given]
+    return []
 
 
 def _machine(one: Any) -> list[Any]:
@@ -290,12 +290,7 @@ def _random_state(one: np.random.RandomState) -> list[Any]:
     return []
 
 
-def _generator(one: np.random.Generator) -> list[Any]:
-    _demand(type(one.bit_generator) is np.random.PCG64, "another source of numbers than PCG64")
-    return []
-
-
-COMPILED = (Tree, TreePredictor, KDTree, BallTree)  # what only compiled code reads
+COMPILED = (Tree, TreePredictor)  # what only compiled code reads
 
 # What is checked: kinds of objects; the attribute without which they have not been fitted and refuse to predict.
 CHECKS: tuple[tuple[Any, str | None, Callable[[Any], list[Any]]], ...] = (
@@ -310,5 +305,4 @@ CHECKS: tuple[tuple[Any, str | None, Callable[[Any], list[Any]]], ...] = (
     (Leaves, None, _leaves),
     (sparse.sparray | sparse.spmatrix, None, _matrix),
     (np.random.RandomState, None, _random_state),
-    (np.random.Generator, None, _generator),
 )

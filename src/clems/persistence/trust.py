@@ -113,8 +113,6 @@ INNER = {  # what these estimators hold
     "WhiteKernel",
     "sklearn.metrics._dist_metrics": "ChebyshevDistance64 EuclideanDistance64 ManhattanDistance64 MinkowskiDistance64",
     "sklearn.multiclass": "_ConstantPredictor",
-    "sklearn.neighbors._ball_tree": "BallTree",
-    "sklearn.neighbors._kd_tree": "KDTree",
     "sklearn.neural_network._stochastic_optimizers": "AdamOptimizer SGDOptimizer",
 }
 LOSSES = {
@@ -167,6 +165,7 @@ ROLES: dict[str, frozenset[str]] = {
     "sklearn.tree._tree.Tree": frozenset({"TreeNode"}),
     "sklearn.utils._bunch.Bunch": frozenset({"DictNode"}),
 }
+SEARCH_TREES = ("sklearn.neighbors._ball_tree.BallTree", "sklearn.neighbors._kd_tree.KDTree")  # which are not saved
 YOURS = frozenset({"FunctionNode", "ObjectNode", "TupleNode", "TypeNode"})  # roles of what a user trusts
 
 
@@ -208,6 +207,16 @@ Node = dict[str, Any]
 def name_in(node: Node) -> str:
     """Name that a node gives."""
     return f"{node['__module__']}.{node['__class__']}"
+
+
+def without_search_trees(schema: Node) -> None:
+    """Leave out the trees in which neighbours are looked up: they are grown again from the points."""
+    for node in nodes_of(schema):
+        if name_in(node) in SEARCH_TREES:
+            number = node[NUMBER]
+            node.clear()
+            node.update(__class__="str", __module__="builtins", __loader__="JsonNode", content="null", is_json=True)
+            node[NUMBER] = number
 
 
 def refused_roles(schema: Node) -> list[str]:
@@ -421,7 +430,12 @@ def _of_mask(node: Node) -> list[Any]:
 
 
 def _of_generator(node: Node) -> list[Any]:
-    return [node["content"]["bit_generator"], node["content"]["seed_seq"]]
+    """Parts of numpy's usual generator; others would be built with a state of any size, or read beyond its end."""
+    source, seed = node["content"]["bit_generator"], node["content"]["seed_seq"]
+    kind, pool = source["content"]["bit_generator"], seed["content"]["pool_size"]
+    if (_scalar(kind["content"]), _scalar(pool["content"])) != ("PCG64", 4):
+        raise ModelError("it holds a source of random numbers that is not numpy's usual one.")
+    return [source, seed]
 
 
 def _of_slice(node: Node) -> list[Any]:
