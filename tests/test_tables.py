@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from clems.datasets import DataError, Limits, from_frame, read_table
-from clems.datasets.pieces import LINE_END, _Lines
+from clems.datasets.cells import Records, records_of
 from clems.datasets.source import Source
-from clems.datasets.table import _checked
 
 
 def read(text, *args, **options):
@@ -320,8 +319,11 @@ def test_parquet(tmp_path):
     whole = tmp_path.joinpath("table.parquet").read_bytes()
     with pytest.raises(DataError, match="it is not a whole Parquet file"):
         read(whole[: len(whole) // 2], "y")
-    with pytest.raises(DataError, match="2 rows of 4 columns would take"):
+    with pytest.raises(DataError, match=r"more than 10 bytes.*limits=Limits\(total=...\)"):
         read(whole, "y", limits=Limits(total=10))
+    pd.DataFrame({"x": np.zeros(10**6), "y": np.ones(10**6, bool)}).to_parquet(tmp_path / "table.parquet")
+    with pytest.raises(DataError, match="1,000,000 rows of 2 columns would take 15 MiB"):
+        read_table(tmp_path / "table.parquet", "y", limits=Limits(total=1 << 20))
 
 
 CELLS = st.text(st.sampled_from('a1 ,;"\n\r\té'), max_size=4)
@@ -335,24 +337,27 @@ CELLS = st.text(st.sampled_from('a1 ,;"\n\r\té'), max_size=4)
     st.lists(st.integers(0, 60), max_size=4),
 )
 @settings(deadline=None)
-def test_values_of_lines_are_counted_alike_in_pieces_and_as_a_whole(rows, end, quoting, ends, cuts):
+def test_records_are_those_of_the_csv_module_wherever_the_text_is_cut(rows, end, quoting, ends, cuts):
     if quoting == csv.QUOTE_MINIMAL:  # of plain cells, as most files have them
         rows = [[re.sub(r'[,"\n\r\t ]', "", cell) or "0" for cell in row] for row in rows]
     written = io.StringIO()
     csv.writer(written, lineterminator=end, quoting=quoting).writerows([["a", "b", "c"], *rows])
     text = written.getvalue().removesuffix("" if ends else end).encode()
-    source = Source(io.BytesIO(text))
-    try:
-        _checked(LINE_END.sub(b"\n", text), ",", source)
-        whole = None
-    except DataError as error:
-        whole = str(error)
-    look, places = _Lines(3, ",", source), sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
-    try:
-        for start, stop in pairwise(places):
-            look(text[start:stop])
-        look(b"")
-        pieces = None
-    except DataError as error:
-        pieces = str(error)
-    assert pieces == whole
+    places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    expected, line = [], 1
+    reader = csv.reader(io.StringIO(text.replace(b"\r\n", b"\n").replace(b"\r", b"\n").decode(), newline=""))
+    for record in reader:
+        if record and len(record) != 3:
+            expected = f"line {line}: the line has {len(record)} value"
+            break
+        expected += [record] if record else []
+        line = reader.line_num + 1
+    records = Records((text[start:stop] for start, stop in pairwise(places)), ",", Source(io.BytesIO()))
+    if isinstance(expected, str):
+        with pytest.raises(DataError, match=expected):
+            list(records)
+        return
+    blocks = list(records)
+    found = [record for _, block in blocks for _, record in records_of(block, ",")]
+    assert sum(n for n, _ in blocks) == len(found)
+    assert [records.names, *found] == expected

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from clems.datasets.columns import BINARY, Nominal, binary, check_nominal, one_hot, pick, pick_labels, pick_one
 from clems.datasets.dataset import Dataset, first_repeated
-from clems.datasets.decimals import number
+from clems.datasets.decimals import number_in
 from clems.datasets.source import DataError, Limits, Origin
 
 
@@ -93,10 +93,8 @@ class Rows(Origin):
         self.decimal = decimal
 
     def number(self, text: str) -> float | None:
-        """Read a number; where another mark is the decimal point, a point may part thousands, so it is no number."""
-        if self.decimal != "." and "." in text:
-            return None
-        return number(text.replace(self.decimal, ".").encode())
+        """Read a number, perhaps an infinite one."""
+        return number_in(text, self.decimal)
 
     @property
     def has_lines(self) -> bool:
@@ -229,18 +227,30 @@ def labels_of(frame: pd.DataFrame, rows: Rows) -> Any:
         values = _csr(frame)
         if (values.data == 1).all():
             return values
-    Y = np.empty(frame.shape, np.uint8)
-    for place, (name, column) in enumerate(frame.items()):
-        values = numbers_of(column)
-        if values is None:
-            values = np.array([BINARY.get(str(cell).strip().lower(), np.nan) for cell in column], np.float64)
-        wrong = (values != 0) & (values != 1)
-        if wrong.any():
-            row = int(wrong.argmax())
-            cell = "" if pd.isna(column.iloc[row]) else column.iloc[row]
-            raise rows.row_fault(f"label {name!r} must be 0 or 1", row, cell)
-        Y[:, place] = values
-    return Y
+    values, others = plain_numbers(frame)
+    for place in others:
+        column = frame.iloc[:, place]
+        read = numbers_of(column)
+        if read is None:
+            read = np.array([BINARY.get(str(cell).strip().lower(), np.nan) for cell in column], np.float64)
+        values[:, place] = read
+    is_wrong = (values != 0) & (values != 1)
+    if is_wrong.any():
+        place = int(is_wrong.any(axis=0).argmax())
+        row = int(is_wrong[:, place].argmax())
+        cell = frame.iloc[row, place]
+        raise rows.row_fault(f"label {frame.columns[place]!r} must be 0 or 1", row, "" if pd.isna(cell) else cell)
+    return values.astype(np.uint8)
+
+
+def plain_numbers(frame: pd.DataFrame) -> tuple[NDArray[np.float64], list[int]]:
+    """Numbers of the columns that are arrays of them, all at once; and the places of the other columns, left empty."""
+    is_plain = np.array([isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in frame.dtypes], bool)
+    if is_plain.all():
+        return np.array(frame.to_numpy(np.float64), order="C"), []
+    values = np.empty(frame.shape)
+    values[:, is_plain] = frame.iloc[:, np.flatnonzero(is_plain)].to_numpy(np.float64)
+    return values, np.flatnonzero(~is_plain).tolist()
 
 
 def _features(frame: pd.DataFrame, nominal: Nominal | None, rows: Rows) -> tuple[Any, list[str]]:
@@ -252,15 +262,13 @@ def _features(frame: pd.DataFrame, nominal: Nominal | None, rows: Rows) -> tuple
             raise rows.row_fault(f"column {names[place]!r} must be finite", int(row), "inf")
         return X, names
     words: list[Sequence[str] | None] = [None] * len(names)
-    if all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in frame.dtypes):
-        X = frame.to_numpy(np.float64)
-    else:
-        X = np.empty(frame.shape)
-        for place, (name, column) in enumerate(frame.items()):
-            values = numbers_of(column)
-            if values is None:
-                values, words[place] = _coded(column, name, nominal, rows)
-            X[:, place] = values
+    X, others = plain_numbers(frame)
+    for place in others:
+        column = frame.iloc[:, place]
+        values = numbers_of(column)
+        if values is None:
+            values, words[place] = _coded(column, names[place], nominal, rows)
+        X[:, place] = values
     if np.isinf(X).any():
         row, place = np.argwhere(np.isinf(X))[0]
         raise rows.row_fault(f"column {names[place]!r} must be finite", int(row), frame.iloc[row, place])

@@ -18,7 +18,7 @@ from clems.datasets.arff import read_arff
 from clems.datasets.attributes import read_header
 from clems.datasets.columns import binary, pick, pick_one, plural
 from clems.datasets.dataset import Dataset
-from clems.datasets.frame import Rows, indicated, labels_of, numbers_of, tags_of
+from clems.datasets.frame import Rows, indicated, labels_of, numbers_of, plain_numbers, tags_of
 from clems.datasets.libsvm import read_libsvm
 from clems.datasets.pieces import ROWS, parquet_pieces, read_pieces, size_of
 from clems.datasets.reading import reader_of
@@ -236,14 +236,10 @@ class NewRows:
         X = np.empty((len(frame), len(places)))
         plain = [(at, place) for at, (place, word) in enumerate(places) if word is None]
         columns = [place for _, place in plain]
-        if all(
-            isinstance(frame.dtypes.iloc[place], np.dtype) and frame.dtypes.iloc[place].kind in "biuf"
-            for place in columns
-        ):
-            X[:, [at for at, _ in plain]] = frame.iloc[:, columns].to_numpy(np.float64)
-        else:
-            for at, place in plain:
-                X[:, at] = _as_numbers(frame.iloc[:, place], rows)
+        values, others = plain_numbers(frame.iloc[:, columns])
+        for place in others:
+            values[:, place] = _as_numbers(frame.iloc[:, columns[place]], rows)
+        X[:, [at for at, _ in plain]] = values
         for place in {place for place, word in places if word is not None}:
             self._put_words(
                 X, frame.iloc[:, place], {word: at for at, (own, word) in enumerate(places) if own == place}
