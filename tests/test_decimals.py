@@ -66,6 +66,15 @@ def test_dense_rows_of_other_lengths_are_left():
     assert dense_rows(b"1\n2,3,4\n5,6\n", 2) is None
 
 
+BLANKS = st.text(st.sampled_from(" \t"), max_size=2)
+
+
+@given(st.lists(st.tuples(BLANKS, st.sampled_from(["", "+", "-"]), NUMBERS, BLANKS), min_size=1))
+def test_blanks_around_signs_change_nothing(cells):
+    texts = [before + sign + number.lstrip("+-") + after for before, sign, number, after in cells]
+    assert same(dense_rows(("\n".join(texts) + "\n").encode(), 1).ravel(), np.array([float(text) for text in texts]))
+
+
 def test_missing_values_and_spaces():
     read = dense_rows(b"1, ?,\t3\n\n4,5 ,?\n", 3)
     assert np.array_equal(read, [[1, np.nan, 3], [4, 5, np.nan]], equal_nan=True)

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from clems.datasets import DataError, Limits, from_frame, read_table
 from clems.datasets.cells import Records, records_of
+from clems.datasets.new_rows import NewRows, Wanted
 from clems.datasets.source import Source
 
 
@@ -109,6 +110,149 @@ def test_decimal_commas():
             read(f"x;y\n{cell};1\n-2,5;0\n", "y", decimal=",")
     with pytest.raises(DataError, match=r"line 2: column 'x' must hold numbers.*: '1,5'"):
         read("x;y\n1,5;1\n", "y")
+
+
+def same(a, b):
+    """Whether numbers are equal to the last bit, the sign of zero included."""
+    return np.asarray(a, np.float64).tobytes() == np.asarray(b, np.float64).tobytes()
+
+
+NUMBERS = ["0.9465724218669327", "6E+23", "956755259049838137e-155", "0.98725920103301290087216557367355563", "7"]
+
+
+@pytest.mark.parametrize("after", ["", " ", "\t"])
+@pytest.mark.parametrize("before", ["", "+", "-", " +", "\t+", " -", "\t", "\t -"])
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_numbers_with_signs_and_blanks_are_what_float_reads(before, after, decimal):
+    cells = [before + number.replace(".", decimal) + after for number in NUMBERS]
+    expected = [[float(cell.replace(decimal, "."))] for cell in cells]
+    for quoted in ("{}", '"{}"'):
+        text = "x;y\n" + "".join(f"{quoted.format(cell)};1\n" for cell in cells)
+        assert same(read(text, "y", decimal=decimal).X, expected), text
+        pieces = NewRows(io.BytesIO(text.encode()), Wanted(["x"], 1, ["y"]), decimal=decimal)
+        assert same(np.concatenate([piece.X for piece in pieces]), expected), text
+
+
+@pytest.mark.parametrize("others", [[], ["3"], ["99999999999999999999"], ["0.5"], [""]])
+@pytest.mark.parametrize("zero", ["-0", "-000", "-0 ", '"-0"', "-0e5"])
+def test_the_sign_of_zero_is_kept(zero, others):
+    data = read("x,y\n" + "".join(f"{cell},1\n" for cell in [zero, *others]), "y")
+    assert same(data.X[0], [-0.0])
+
+
+@pytest.mark.parametrize("great", [2**63, 2**64 - 1, 2**63 - 1, 2**64, 10**25])
+@pytest.mark.parametrize("others", [["NA", "-1"], [""], ["1.5", "?"], ["-1"], ["True"]])
+def test_great_whole_numbers_beside_missing_ones(great, others):
+    text = "x,y\n" + "".join(f"{cell},1\n" for cell in [great, *others])
+    if others == ["True"]:
+        with pytest.raises(DataError, match=r"line 3: column 'x' must hold numbers.*mend what is no number.*: 'True'"):
+            read(text, "y")
+        return
+    expected = [float(cell) if cell not in ("NA", "", "?") else np.nan for cell in [great, *others]]
+    assert np.array_equal(read(text, "y").X.ravel(), expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("great", [2**63, 2**64 - 1, 10**25])
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_great_whole_numbers_of_frames(great, missing):
+    columns = [pd.Series([great, missing, 3], dtype=object)]
+    columns += [pd.Series([great, missing, 3], dtype="UInt64")] if great < 2**64 else []
+    columns += [pd.Series([great, None, 3], dtype="uint64[pyarrow]")] if great < 2**64 else []
+    for column in columns:
+        frame = pd.DataFrame({"x": column, "y": [0, 1, 0]})
+        assert np.array_equal(from_frame(frame, "y").X.ravel(), [float(great), np.nan, 3], equal_nan=True)
+        if great < 2**64 and column.dtype != object:
+            buffer = io.BytesIO()
+            frame.to_parquet(buffer)
+            data = read(buffer.getvalue(), "y")
+            assert np.array_equal(data.X.ravel(), [float(great), np.nan, 3], equal_nan=True)
+
+
+def outcome(*args, **options):
+    try:
+        data = read(*args, **options)
+    except DataError as error:
+        return str(error)
+    return (
+        data.X.tobytes(),
+        list(data.feature_names),
+        np.asarray(data.Y.todense() if sparse.issparse(data.Y) else data.Y).tolist(),
+    )
+
+
+def test_wide_tables_are_not_left_to_pandas(monkeypatch):
+    monkeypatch.setattr("clems.datasets.decimals.pd.read_csv", lambda *_, **__: pytest.fail("pandas is asked"))
+    names = [f"x{place}" for place in range(6000)]
+    for cells in (["1.5"] * 6000, ["+0.5", ""] * 3000, ["1", "word"] * 3000):
+        text = ",".join([*names, "y"]) + "\n" + 2 * (",".join([*cells, "1"]) + "\n")
+        data = read(text, "y", nominal="codes")
+        assert data.feature_names == names
+        row = [{"": np.nan, "word": 0.0}.get(cell, cell) for cell in cells]
+        assert np.array_equal(data.X, np.array([row, row], np.float64), equal_nan=True)
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.sampled_from(
+                [
+                    "",
+                    " ",
+                    "1",
+                    "-0",
+                    "+1",
+                    " +0.1",
+                    "1 ",
+                    "x",
+                    "NA",
+                    "NA ",
+                    "nan",
+                    "NAN",
+                    "True",
+                    "false",
+                    "yes",
+                    "no",
+                    "inf",
+                    "1e999",
+                    "1_0",
+                    "0x1",
+                    '"1"',
+                    '" 1"',
+                    '\t"1"',
+                    '"a""b"',
+                    'a"b',
+                    "18446744073709551615",
+                    "9" * 30,
+                    "1,5",
+                    "1.5",
+                    "é",
+                    "\t",
+                    "1\v",
+                    "1e",
+                    "-",
+                    ".",
+                    "\u0663",
+                    "\0",
+                ]
+            ),
+            min_size=2,
+            max_size=2,
+        ),
+        min_size=1,
+        max_size=5,
+    ),
+    st.sampled_from([None, "codes", "one-hot"]),
+    st.sampled_from(".,"),
+)
+@settings(deadline=None, max_examples=400)
+def test_pandas_changes_nothing(rows, nominal, decimal):
+    text = "x;z;y\n" + "".join(";".join(row) + ";1\n" for row in rows)
+    fast = outcome(text, "y", nominal=nominal, decimal=decimal)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("clems.datasets.cells._by_pandas", lambda *_: None)
+        assert outcome(text, "y", nominal=nominal, decimal=decimal) == fast
+        patch.setattr("clems.datasets.cells._all_numbers", lambda *_: None)
+        assert outcome(text, "y", nominal=nominal, decimal=decimal) == fast
 
 
 @pytest.mark.parametrize("end", ["\r", "\n\r", "\r\n"])

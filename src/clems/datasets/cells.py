@@ -298,7 +298,7 @@ def _by_pandas(text: bytes, n_rows: int, form: Form) -> pd.DataFrame | None:
 
 def _by_cells(text: bytes, n_rows: int, form: Form) -> pd.DataFrame:
     """Read cell by cell, numbers as float reads them."""
-    width = len(form.names)
+    width, names = len(form.names), pd.Index(form.names, dtype=object)  # strings of Arrow are slow one by one
     is_text = np.array([name in form.written or name in form.words for name in form.names])
     numbers = None if is_text.any() else _all_numbers(text, form)
     if numbers is None:
@@ -312,7 +312,7 @@ def _by_cells(text: bytes, n_rows: int, form: Form) -> pd.DataFrame:
                     numbers[start : start + len(batch), place] = np.nan if values is None else values
             start += len(batch)
     if not is_text.any():
-        return pd.DataFrame(numbers, columns=form.names)
+        return pd.DataFrame(numbers, columns=names)
     places = np.flatnonzero(is_text)
     words = np.empty((n_rows, len(places)), object)
     gone = [{} if form.names[place] in form.written else dict.fromkeys(MISSING, np.nan) for place in places]
@@ -321,7 +321,7 @@ def _by_cells(text: bytes, n_rows: int, form: Form) -> pd.DataFrame:
     others = np.flatnonzero(~is_text)
     frames = [pd.DataFrame(numbers[:, others]), pd.DataFrame(words)]
     frame = pd.concat(frames, axis="columns", ignore_index=True)
-    return frame.iloc[:, np.argsort(np.concatenate([others, places]))].set_axis(form.names, axis="columns")
+    return frame.iloc[:, np.argsort(np.concatenate([others, places]))].set_axis(names, axis="columns")
 
 
 def _all_numbers(text: bytes, form: Form) -> NDArray[np.float64] | None:

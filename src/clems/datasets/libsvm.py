@@ -34,8 +34,8 @@ def read_libsvm(
 
     A row is ``3,17 12:0.5 40:1``: labels with commas between, then features as index and value; a row without labels
     starts with a space or with its first feature, so that a line of one space is a row of neither. Lines of nothing
-    are no rows, unless the first line says how many there are. The form of the extreme classification repository has a first line
-    with the number of rows, features and labels, and counts features from 0.
+    are no rows, unless the first line says how many there are. The form of the extreme classification repository has
+    a first line with the number of rows, features and labels, and counts features from 0.
 
     Parameters
     ----------

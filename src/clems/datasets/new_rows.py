@@ -186,7 +186,8 @@ class NewRows:
         wanted = self.wanted
         with Source(self.path, encoding=self.encoding) as source:
             names = list(read_header(source)[0].names)
-        labels = [name for name in wanted.labels if wanted.truth or name in names]
+        known = {*names}
+        labels = [name for name in wanted.labels if wanted.truth or name in known]
         places = self._find(names, source)
         # Words of a model that was not trained on one column per word are codes, as the file declares them.
         nominal: Any = "codes" if all(word is None for _, word in places) else "one-hot"
@@ -212,9 +213,10 @@ class NewRows:
         beside = [*wanted.keep, *([wanted.tags] if wanted.tags else [])]
         dropped = {*pick(wanted.drop, names, source)}
         taken = {pick_one(name, names, source) for name in beside} | dropped
-        if wanted.truth and not wanted.tags and (absent := [name for name in wanted.labels if name not in names]):
+        known, labels = {*names}, {*wanted.labels}
+        if wanted.truth and not wanted.tags and (absent := [name for name in wanted.labels if name not in known]):
             raise source.fault(f"{plural(len(absent), 'label')} of the model {_are_missing(absent)}")
-        taken |= {place for place, name in enumerate(names) if name in {*wanted.labels}}
+        taken |= {place for place, name in enumerate(names) if name in labels}
         left = [place for place in range(len(names)) if place not in taken]
         if wanted.features is None:
             if len(left) != wanted.n_features:
@@ -240,11 +242,14 @@ class NewRows:
         for place in others:
             values[:, place] = _as_numbers(frame.iloc[:, columns[place]], rows)
         X[:, [at for at, _ in plain]] = values
-        for place in {place for place, word in places if word is not None}:
-            self._put_words(
-                X, frame.iloc[:, place], {word: at for at, (own, word) in enumerate(places) if own == place}
-            )
-        _check_complete(X, [str(frame.columns[place]) for place, _ in places], rows)
+        words: dict[int, dict[str | None, int]] = {}
+        for at, (place, word) in enumerate(places):
+            if word is not None:
+                words.setdefault(place, {})[word] = at
+        for place, of_column in words.items():
+            self._put_words(X, frame.iloc[:, place], of_column)
+        names = list(frame.columns)
+        _check_complete(X, [str(names[place]) for place, _ in places], rows)
         Y = self._labels(frame, rows) if self.wanted.truth else None
         return Piece(X, Y, frame[list(self.wanted.keep)].fillna("").astype(str))
 

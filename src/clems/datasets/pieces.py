@@ -57,15 +57,15 @@ def read_pieces(
     records = Records(source.recoded(chain([head], chunks)), delimiter, source)
     form = Form(records.names, records.delimiter, decimal, written, words)
     size = max(1, min(rows, CELLS // len(form.names)))
-    n, blocks = 0, list[bytes]()
+    n, blocks, is_first = 0, list[bytes](), True
     for n_block, block in chain(records, [(0, None)]):
         n += n_block
         blocks += [block] if block and n_block else []
         if n >= size or block is None or len(blocks) >= BLOCKS:
             frame = read_rows(b"".join(blocks), n, form)
-            for start in range(0, max(n, 1), size):
+            for start in range(0, max(n, is_first), size):
                 yield frame.iloc[start : start + size].reset_index(drop=True)
-            n, blocks = 0, []
+            n, blocks, is_first = 0, [], False
 
 
 def parquet_pieces(file: IO[bytes], source: Source, rows: int = ROWS) -> Iterator[pd.DataFrame]:
