@@ -1,0 +1,1 @@
+"""Attacks on the library that stay: generated and fuzzed input with oracles that can be trusted."""
