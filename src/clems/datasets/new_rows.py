@@ -22,7 +22,7 @@ from clems.datasets.frame import Rows, indicated, labels_of, numbers_of, plain_n
 from clems.datasets.libsvm import read_libsvm
 from clems.datasets.pieces import ROWS, parquet_pieces, read_pieces, size_of
 from clems.datasets.reading import reader_of
-from clems.datasets.source import DataError, Origin, Source
+from clems.datasets.source import DataError, Limits, Origin, Source
 
 Places = list[tuple[int, str | None]]  # of each feature the column, and the word if the feature says that it is there
 
@@ -94,6 +94,8 @@ class NewRows:
         As in `read_table`.
     rows : int, default=20,000
         Most rows of a piece.
+    limits : Limits or None, default=None
+        How long a line may be and, where the file is not read in pieces, how much may be read.
 
     Attributes
     ----------
@@ -114,8 +116,9 @@ class NewRows:
         decimal: str = ".",
         encoding: str = "utf-8",
         rows: int = ROWS,
+        limits: Limits | None = None,
     ) -> None:
-        self.path, self.wanted, self.rows = path, wanted, rows
+        self.path, self.wanted, self.rows, self.limits = path, wanted, rows, limits
         self.delimiter, self.decimal, self.encoding = delimiter, decimal, encoding
         self.extra: list[str] = []
         self.unseen: dict[str, str] = {}
@@ -137,7 +140,7 @@ class NewRows:
             is_path = isinstance(self.path, (str, os.PathLike))
             file: Any = stack.enter_context(Path(self.path).open("rb")) if is_path else self.path  # type: ignore[arg-type]
             size = size_of(file)
-            source = Source(file, encoding=self.encoding)
+            source = Source(file, self.limits, self.encoding)
             if size and file.read(4) == b"PAR1":
                 frames = parquet_pieces(file, source, self.rows)
             else:
@@ -184,7 +187,7 @@ class NewRows:
     def _arff(self) -> Dataset:
         assert isinstance(self.path, (str, os.PathLike))
         wanted = self.wanted
-        with Source(self.path, encoding=self.encoding) as source:
+        with Source(self.path, self.limits, self.encoding) as source:
             names = list(read_header(source)[0].names)
         known = {*names}
         labels = [name for name in wanted.labels if wanted.truth or name in known]
@@ -192,20 +195,29 @@ class NewRows:
         # Words of a model that was not trained on one column per word are codes, as the file declares them.
         nominal: Any = "codes" if all(word is None for _, word in places) else "one-hot"
         dropped = [names[place] for place in pick(wanted.drop, names, source)]
-        return read_arff(self.path, labels, nominal=nominal, drop=[*self.extra, *dropped], encoding=self.encoding)
+        return read_arff(
+            self.path,
+            labels,
+            nominal=nominal,
+            drop=[*self.extra, *dropped],
+            encoding=self.encoding,
+            limits=self.limits,
+        )
 
     def _libsvm(self) -> Dataset:
         assert isinstance(self.path, (str, os.PathLike))
         wanted = self.wanted
         labels = list(wanted.labels) if wanted.truth else None
         if wanted.features is None:
-            return read_libsvm(self.path, labels, n_features=wanted.n_features)
+            return read_libsvm(self.path, labels, n_features=wanted.n_features, limits=self.limits)
         first = next(iter(wanted.features), "")
         if first not in ("x0", "x1"):
             raise DataError(
                 f"{os.fspath(self.path)}: libsvm files number their features; the model has names, {first!r}."
             )
-        return read_libsvm(self.path, labels, n_features=wanted.n_features, zero_based=first == "x0")
+        return read_libsvm(
+            self.path, labels, n_features=wanted.n_features, zero_based=first == "x0", limits=self.limits
+        )
 
     def _find(self, names: list[str], source: Origin) -> Places:
         """Find the column of each feature, and note those that are of no use."""
