@@ -60,11 +60,14 @@ class Endless(io.RawIOBase):
 
     def readinto(self, buffer):
         assert self.given < 1 << 26, "it is read for ever"
-        data = (self.start + self.again * (len(buffer) // len(self.again) + 1))[: len(buffer)]
-        self.start = self.again[len(data) % len(self.again) :] if not self.start else b""
-        buffer[: len(data)] = data
-        self.given += len(data)
-        return len(data)
+        if self.start:
+            size = min(len(buffer), len(self.start))
+            buffer[:size], self.start = self.start[:size], self.start[size:]
+            return size
+        at = self.given % len(self.again)
+        buffer[:] = (self.again * (len(buffer) // len(self.again) + 2))[at : at + len(buffer)]
+        self.given += len(buffer)
+        return len(buffer)
 
 
 def endless(start, again):

@@ -238,9 +238,16 @@ def labels_of(frame: pd.DataFrame, rows: Rows) -> Any:
     if is_wrong.any():
         place = int(is_wrong.any(axis=0).argmax())
         row = int(is_wrong[:, place].argmax())
-        cell = frame.iloc[row, place]
-        raise rows.row_fault(f"label {frame.columns[place]!r} must be 0 or 1", row, "" if pd.isna(cell) else cell)
+        raise rows.row_fault(f"label {frame.columns[place]!r} must be 0 or 1", row, _shown(frame.iloc[row, place]))
     return values.astype(np.uint8)
+
+
+def _shown(cell: Any) -> object:
+    """Show a cell as it was written, most likely: a whole number has no point, whatever the type of its column."""
+    if not isinstance(cell, Real | Decimal):
+        return "" if _is_missing(cell) else cell
+    value = _float(cell)
+    return "" if np.isnan(value) else int(value) if abs(value) < 1e16 and value == int(value) else value
 
 
 def plain_numbers(frame: pd.DataFrame) -> tuple[NDArray[np.float64], list[int]]:
