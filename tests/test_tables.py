@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from datetime import date
 from decimal import Decimal
 from itertools import pairwise
 
@@ -183,7 +184,7 @@ def outcome(*args, **options):
 def test_wide_tables_are_not_left_to_pandas(monkeypatch):
     monkeypatch.setattr("clems.datasets.cells.read_csv", lambda *_, **__: pytest.fail("pandas is asked"))
     names = [f"x{place}" for place in range(6000)]
-    for cells in (["1.5"] * 6000, ["+0.5", ""] * 3000, ["1", "word"] * 3000):
+    for cells in (["1.5"] * 6000, ["+0.5", ""] * 3000, ["1"] * 5990 + ["word"] * 10):
         text = ",".join([*names, "y"]) + "\n" + 2 * (",".join([*cells, "1"]) + "\n")
         data = read(text, "y", nominal="codes")
         assert data.feature_names == names
@@ -435,6 +436,30 @@ def test_faults_of_frames():
         from_frame(pd.DataFrame({"x": [1, 2], "y": [1, 3]}), "y")
     with pytest.raises(DataError, match="one-hot encoding makes two features called 'a=b'"):
         from_frame(pd.DataFrame({"a=b": [1, 2], "a": ["b", "c"], "y": [1, 0]}), "y", nominal="one-hot")
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (pd.Series([[1], [2]], dtype=object), r"column 'x' holds a list, which is neither.*drop=\['x'\], in row 0"),
+        (pd.Series([{"a": 1}, None], dtype=object), "column 'x' holds a dict"),
+        (pd.Series([None, date(2020, 1, 1)], dtype=object), "column 'x' holds a date, .*, in row 1: '2020-01-01'"),
+        (pd.arrays.SparseArray(np.array(["a", "b"], object)), "column 'x' holds Sparse"),
+    ],
+)
+def test_what_is_neither_number_nor_word_is_refused(cells, message):
+    frame = pd.DataFrame({"x": cells, "y": [0, 1]})
+    with pytest.raises(DataError, match=message):
+        from_frame(frame, "y", nominal="codes")
+    with pytest.raises(DataError, match="label 'x' must be 0 or 1, in row 0"):
+        from_frame(frame, "x")
+
+
+def test_missing_values_of_every_kind():
+    gone = [None, np.nan, pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN")]
+    frame = pd.DataFrame({"x": pd.Series([1.5, *gone], dtype=object), "y": [1] * 7})
+    assert np.array_equal(from_frame(frame, "y").X.ravel(), [1.5, *[np.nan] * 6], equal_nan=True)
+    assert from_frame(pd.DataFrame({"x": pd.Categorical([1j, 2]), "y": [0, 1]}), "y").X.tolist() == [[0], [1]]
 
 
 def test_sparse_frames_stay_sparse():

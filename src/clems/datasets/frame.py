@@ -201,7 +201,14 @@ def _paired(ids: pd.Series, rows: Rows, pairs: pd.DataFrame, of_pairs: Rows) -> 
 
 
 def _is_missing(cell: Any) -> bool:
-    return cell is None or cell is pd.NA or (isinstance(cell, float) and cell != cell)
+    if isinstance(cell, Decimal):
+        return cell.is_nan()
+    return cell is None or cell is pd.NA or cell is pd.NaT or (isinstance(cell, float) and cell != cell)
+
+
+def _is_sparse(frame: pd.DataFrame) -> bool:
+    """Whether all columns are sparse ones of numbers or truths."""
+    return all(isinstance(dtype, pd.SparseDtype) and dtype.subtype.kind in "biuf" for dtype in frame.dtypes)
 
 
 def indicated(
@@ -223,7 +230,7 @@ def indicated(
 
 def labels_of(frame: pd.DataFrame, rows: Rows) -> Any:
     """Make labels of columns of zeros and ones."""
-    if all(isinstance(dtype, pd.SparseDtype) for dtype in frame.dtypes):
+    if _is_sparse(frame):
         values = _csr(frame)
         if (values.data == 1).all():
             return values
@@ -263,7 +270,7 @@ def plain_numbers(frame: pd.DataFrame) -> tuple[NDArray[np.float64], list[int]]:
 def _features(frame: pd.DataFrame, nominal: Nominal | None, rows: Rows) -> tuple[Any, list[str]]:
     """Make numbers of columns."""
     names = list(frame.columns)
-    if names and all(isinstance(dtype, pd.SparseDtype) for dtype in frame.dtypes):
+    if names and _is_sparse(frame):
         X = _csr(frame)
         for row, place in zip(*(abs(X) == np.inf).nonzero(), strict=True):
             raise rows.row_fault(f"column {names[place]!r} must be finite", int(row), "inf")
@@ -308,12 +315,17 @@ def _coded(
     is_listed = isinstance(column.dtype, pd.CategoricalDtype)
     if not (is_listed or types.is_string_dtype(column.dtype) or column.dtype == object):
         raise rows.fault(f"column {name!r} holds {column.dtype}, which is no number; leave it out with drop=[{name!r}]")
-    if is_listed and nominal is None and types.is_numeric_dtype(column.cat.categories.dtype):
+    if is_listed and nominal is None and column.cat.categories.dtype.kind in "biuf":
         return np.array([_float(cell) for cell in column]), None
     if is_listed:
         places, listed = column.cat.codes.to_numpy(), [str(value) for value in column.cat.categories]
     else:
-        cells = ["" if gone else str(cell) for cell, gone in zip(column, column.isna(), strict=True)]
+        gone = column.isna()
+        for row, (cell, is_gone) in enumerate(zip(column, gone, strict=True) if column.dtype == object else ()):
+            if not (is_gone or isinstance(cell, str | bytes | Real | Decimal)):
+                what = f"column {name!r} holds a {type(cell).__name__}, which is neither number nor word"
+                raise rows.row_fault(f"{what}; leave it out with drop=[{name!r}]", row, cell)
+        cells = ["" if is_gone else str(cell) for cell, is_gone in zip(column, gone, strict=True)]
         listed = sorted({*cells} - {""})
         place_of = {word: place for place, word in enumerate(listed)}
         places = np.array([place_of.get(cell, -1) for cell in cells], np.int64)
