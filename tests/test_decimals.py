@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clems.datasets.decimals import _short_numbers, _short_pairs, dense_rows, in_order, number, sparse_rows
@@ -70,6 +70,8 @@ BLANKS = st.text(st.sampled_from(" \t"), max_size=2)
 
 
 @given(st.lists(st.tuples(BLANKS, st.sampled_from(["", "+", "-"]), NUMBERS, BLANKS), min_size=1))
+@example([("\t", "+", "6E+23", "")])
+@example([("", "+", "0.98725920103301290087216557367355563", " ")])
 def test_blanks_around_signs_change_nothing(cells):
     texts = [before + sign + number.lstrip("+-") + after for before, sign, number, after in cells]
     assert same(dense_rows(("\n".join(texts) + "\n").encode(), 1).ravel(), np.array([float(text) for text in texts]))
