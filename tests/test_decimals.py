@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clems.datasets.decimals import _short_numbers, _short_pairs, dense_rows, in_order, number, sparse_rows
@@ -64,6 +64,17 @@ def test_dense_rows_of_other_lengths_are_left():
     assert dense_rows(b"1,2\n3\n", 2) is None
     assert dense_rows(b"1,2\n3,4,5\n", 2) is None
     assert dense_rows(b"1\n2,3,4\n5,6\n", 2) is None
+
+
+BLANKS = st.text(st.sampled_from(" \t"), max_size=2)
+
+
+@given(st.lists(st.tuples(BLANKS, st.sampled_from(["", "+", "-"]), NUMBERS, BLANKS), min_size=1))
+@example([("\t", "+", "6E+23", "")])
+@example([("", "+", "0.98725920103301290087216557367355563", " ")])
+def test_blanks_around_signs_change_nothing(cells):
+    texts = [before + sign + number.lstrip("+-") + after for before, sign, number, after in cells]
+    assert same(dense_rows(("\n".join(texts) + "\n").encode(), 1).ravel(), np.array([float(text) for text in texts]))
 
 
 def test_missing_values_and_spaces():

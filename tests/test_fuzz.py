@@ -28,6 +28,8 @@ SLOW = {
     "clems.datasets.arff._plain_sparse_rows": lambda *_: None,
     "clems.datasets.attributes._plain_lines": lambda block: (len(block), len(block), []),
     "clems.datasets.libsvm._plain_rows": lambda *_: None,
+    "clems.datasets.cells._by_pandas": lambda *_: None,
+    "clems.datasets.cells._all_numbers": lambda *_: None,
 }
 
 
@@ -45,7 +47,7 @@ def outcome(read, data):
 def test_the_fast_ways_change_nothing(monkeypatch, block):
     """Broken or not, a file ends in the same dataset or in the same sentence without what makes reading fast."""
     rng = random.Random(block)
-    readers = {name: reader for name, reader in READERS.items() if name.startswith(("arff", "libsvm"))}
+    readers = {name: reader for name, reader in READERS.items() if name.startswith(("arff", "libsvm", "csv"))}
     monkeypatch.setattr("clems.datasets.source.BLOCK", block)
     files = [
         (read, mutated(data, [data, b"1.5", b"1e3"], rng) if place else data)

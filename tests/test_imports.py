@@ -58,7 +58,7 @@ DATASETS = [  # beside the layers, of which they use the first
     ["clems.counts"],
     ["clems.datasets.source", "clems.datasets.dataset", "clems.datasets.decimals", "clems.datasets.digits"],
     ["clems.datasets.columns", "clems.datasets.mulan"],
-    ["clems.datasets.attributes", "clems.datasets.frame"],
+    ["clems.datasets.attributes", "clems.datasets.cells", "clems.datasets.frame"],
     ["clems.datasets.arff", "clems.datasets.libsvm", "clems.datasets.table"],
     ["clems.datasets.writing", "clems.datasets.reading"],
     ["clems.datasets.catalogue", "clems.datasets.pieces"],

@@ -39,6 +39,16 @@ def test_announced_sizes():
     assert list(data.label_names) == ["0", "1", "2", "3"]
 
 
+@pytest.mark.parametrize("block", [7, 1 << 19])
+def test_a_line_of_one_space_is_a_row_of_nothing(monkeypatch, block):
+    monkeypatch.setattr("clems.datasets.source.BLOCK", block)
+    data = read(" \n" * 9 + "3 1:2\n \n\n# a comment\n  # another\n5 2:1\n \n")
+    expected = [[0, 0]] * 9 + [[2, 0], [0, 0], [0, 1], [0, 0]]
+    assert data.X.toarray().tolist() == expected
+    assert data.Y.toarray().tolist() == [[0, 0]] * 9 + [[1, 0], [0, 0], [0, 1], [0, 0]]
+    assert read("2 2 1\n \n0 0:1\n \n").X.toarray().tolist() == [[0, 0], [1, 0]]
+
+
 def test_test_data_get_the_columns_of_training_data():
     data = read("7 1:1\n2 2:1\n", labels=["2", "9", "7"], n_features=4)
     assert data.X.shape == (2, 4)

@@ -4,10 +4,15 @@ import bz2
 import gzip
 import io
 import lzma
+import os
+import threading
+from pathlib import Path
 
 import pytest
 
 from clems.datasets import DataError, Limits, read_arff, read_libsvm, read_table
+from clems.datasets.mulan import labels_of_xml
+from clems.datasets.new_rows import NewRows, Wanted
 from clems.datasets.source import BLOCK, Source
 
 PACKERS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress}
@@ -42,6 +47,108 @@ def test_bombs(packer):
     for read in (read_libsvm, read_arff, lambda file, limits: read_table(file, "y", limits=limits)):
         with pytest.raises(DataError, match=r"unpacks to more than 1 MiB.*limits=Limits\(total=...\)"):
             read(io.BytesIO(bomb), limits=Limits(total=1 << 20))
+
+
+class Endless(io.RawIOBase):
+    """A stream that starts in some way and never ends."""
+
+    def __init__(self, start, again):
+        self.start, self.again, self.given = start, again, 0
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        assert self.given < 1 << 26, "it is read for ever"
+        if self.start:
+            size = min(len(buffer), len(self.start))
+            buffer[:size], self.start = self.start[:size], self.start[size:]
+            return size
+        at = self.given % len(self.again)
+        buffer[:] = (self.again * (len(buffer) // len(self.again) + 2))[at : at + len(buffer)]
+        self.given += len(buffer)
+        return len(buffer)
+
+
+def endless(start, again):
+    return io.BufferedReader(Endless(start, again))
+
+
+LIMITS = Limits(total=1 << 20)
+ARFF = b"@relation r\n@attribute x real\n@attribute y {0,1}\n"
+READ = {
+    "arff": lambda file: read_arff(file, ["y"], limits=LIMITS),
+    "arff latin-1": lambda file: read_arff(file, ["y"], encoding="latin-1", limits=LIMITS),
+    "libsvm": lambda file: read_libsvm(file, limits=LIMITS),
+    "table": lambda file: read_table(file, "y", limits=LIMITS),
+    "table utf-16": lambda file: read_table(file, "y", encoding="utf-16-le", limits=LIMITS),
+    "pairs": lambda file: read_table(io.BytesIO(b"x\n1\n"), pairs=file, limits=LIMITS),
+    "xml": lambda file: labels_of_xml(file, LIMITS),
+}
+
+
+@pytest.mark.parametrize("reader", READ)
+@pytest.mark.parametrize("again", [b"\0", b"\n", b"\r", b"1,1\n", b'"1\n', b"#\n", b"\x1f\x8b"])
+@pytest.mark.parametrize("start", [b"", ARFF + b"@data\n", b"x,y\n", b"PAR1", b"1 1:1\n"])
+def test_what_has_no_end_is_not_read_for_ever(reader, start, again):
+    with pytest.raises(DataError) as caught:
+        READ[reader](endless(start, again))
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev/full"])
+@pytest.mark.parametrize("reader", READ)
+def test_devices_are_not_read_for_ever(reader, path):
+    if not Path(path).exists():
+        pytest.skip("there is no such device here")
+    with pytest.raises(DataError, match=r"limits=Limits\(total=...\)|not utf"):
+        READ[reader](path)
+
+
+def test_the_limit_is_for_plain_files_too(tmp_path):
+    tmp_path.joinpath("table.csv").write_bytes(b"x,y\n" + b"1,1\n" * (1 << 18))
+    with pytest.raises(
+        DataError, match=r"table.csv: it has more than 1 MiB; if you trust it, pass limits=Limits\(total=...\)"
+    ):
+        read_table(tmp_path / "table.csv", "y", limits=LIMITS)
+    assert read_table(tmp_path / "table.csv", "y", limits=Limits(total=1 << 23)).X.shape == (1 << 18, 1)
+    with pytest.raises(
+        DataError, match=r"line 3: the line is longer than 131,072 bytes, an eighth of .*total=...\) allows"
+    ):
+        read_table(io.BytesIO(b"x,y\n1,1\n" + b"1" * (1 << 19)), "y", limits=LIMITS)
+    with pytest.raises(DataError, match=r"line 4: the line is longer than 1 MiB"):
+        read_arff(io.BytesIO(ARFF + b"%" * (1 << 21)), ["y"], limits=Limits(total=1 << 23))
+
+
+def test_pieces_may_be_of_any_length_but_not_a_line():
+    def pieces(start, again, **options):
+        return iter(NewRows(endless(start, again), Wanted(["x"], 1, ["y"]), limits=LIMITS, **options))
+
+    for start, again in ((b"x,y\n", b"1,1\n"), (b'"x",y\n', b'"1",1\n'), (b"x,y\n", b"\n1,1\n\n\n")):
+        many = pieces(start, again)
+        assert sum(len(next(many).X) for _ in range(30)) > 100_000
+    for start, again in (
+        (b"", b"x"),
+        (b"x,y\n", b"1"),
+        (b"x,y\n", b"1,"),
+        (b'x,y\n"', b"1\n"),
+        (b'x,"', b"y\n"),
+        (b"PAR1", b"1"),
+    ):
+        with pytest.raises(DataError, match=r"limits=Limits\(total=...\)|the line has"):
+            list(pieces(start, again))
+
+
+@pytest.mark.parametrize("reader", ["arff", "libsvm", "table"])
+def test_pipes_with_names(tmp_path, reader):
+    texts = {"arff": ARFF + b"@data\n1.5,1\n", "libsvm": b"0 1:1.5\n", "table": b"x,y\n1.5,1\n"}
+    for data in (texts[reader], gzip.compress(texts[reader])):
+        os.mkfifo(tmp_path / "pipe")
+        writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(data,))
+        writer.start()
+        assert READ[reader](tmp_path / "pipe").X[0, 0] == 1.5
+        writer.join()
+        (tmp_path / "pipe").unlink()
 
 
 def test_blocks_are_whole_lines_with_their_numbers():

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from datetime import date
 from decimal import Decimal
 from itertools import pairwise
 
@@ -14,9 +15,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from clems.datasets import DataError, Limits, from_frame, read_table
-from clems.datasets.pieces import LINE_END, _Lines
+from clems.datasets.cells import Records, records_of
+from clems.datasets.new_rows import NewRows, Wanted
 from clems.datasets.source import Source
-from clems.datasets.table import _checked
 
 
 def read(text, *args, **options):
@@ -110,6 +111,149 @@ def test_decimal_commas():
             read(f"x;y\n{cell};1\n-2,5;0\n", "y", decimal=",")
     with pytest.raises(DataError, match=r"line 2: column 'x' must hold numbers.*: '1,5'"):
         read("x;y\n1,5;1\n", "y")
+
+
+def same(a, b):
+    """Whether numbers are equal to the last bit, the sign of zero included."""
+    return np.asarray(a, np.float64).tobytes() == np.asarray(b, np.float64).tobytes()
+
+
+NUMBERS = ["0.9465724218669327", "6E+23", "956755259049838137e-155", "0.98725920103301290087216557367355563", "7"]
+
+
+@pytest.mark.parametrize("after", ["", " ", "\t"])
+@pytest.mark.parametrize("before", ["", "+", "-", " +", "\t+", " -", "\t", "\t -"])
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_numbers_with_signs_and_blanks_are_what_float_reads(before, after, decimal):
+    cells = [before + number.replace(".", decimal) + after for number in NUMBERS]
+    expected = [[float(cell.replace(decimal, "."))] for cell in cells]
+    for quoted in ("{}", '"{}"'):
+        text = "x;y\n" + "".join(f"{quoted.format(cell)};1\n" for cell in cells)
+        assert same(read(text, "y", decimal=decimal).X, expected), text
+        pieces = NewRows(io.BytesIO(text.encode()), Wanted(["x"], 1, ["y"]), decimal=decimal)
+        assert same(np.concatenate([piece.X for piece in pieces]), expected), text
+
+
+@pytest.mark.parametrize("others", [[], ["3"], ["99999999999999999999"], ["0.5"], [""]])
+@pytest.mark.parametrize("zero", ["-0", "-000", "-0 ", '"-0"', "-0e5"])
+def test_the_sign_of_zero_is_kept(zero, others):
+    data = read("x,y\n" + "".join(f"{cell},1\n" for cell in [zero, *others]), "y")
+    assert same(data.X[0], [-0.0])
+
+
+@pytest.mark.parametrize("great", [2**63, 2**64 - 1, 2**63 - 1, 2**64, 10**25])
+@pytest.mark.parametrize("others", [["NA", "-1"], [""], ["1.5", "?"], ["-1"], ["True"]])
+def test_great_whole_numbers_beside_missing_ones(great, others):
+    text = "x,y\n" + "".join(f"{cell},1\n" for cell in [great, *others])
+    if others == ["True"]:
+        with pytest.raises(DataError, match=r"line 3: column 'x' must hold numbers.*mend what is no number.*: 'True'"):
+            read(text, "y")
+        return
+    expected = [float(cell) if cell not in ("NA", "", "?") else np.nan for cell in [great, *others]]
+    assert np.array_equal(read(text, "y").X.ravel(), expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("great", [2**63, 2**64 - 1, 10**25])
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_great_whole_numbers_of_frames(great, missing):
+    columns = [pd.Series([great, missing, 3], dtype=object)]
+    columns += [pd.Series([great, missing, 3], dtype="UInt64")] if great < 2**64 else []
+    columns += [pd.Series([great, None, 3], dtype="uint64[pyarrow]")] if great < 2**64 else []
+    for column in columns:
+        frame = pd.DataFrame({"x": column, "y": [0, 1, 0]})
+        assert np.array_equal(from_frame(frame, "y").X.ravel(), [float(great), np.nan, 3], equal_nan=True)
+        if great < 2**64 and column.dtype != object:
+            buffer = io.BytesIO()
+            frame.to_parquet(buffer)
+            data = read(buffer.getvalue(), "y")
+            assert np.array_equal(data.X.ravel(), [float(great), np.nan, 3], equal_nan=True)
+
+
+def outcome(*args, **options):
+    try:
+        data = read(*args, **options)
+    except DataError as error:
+        return str(error)
+    return (
+        data.X.tobytes(),
+        list(data.feature_names),
+        np.asarray(data.Y.todense() if sparse.issparse(data.Y) else data.Y).tolist(),
+    )
+
+
+def test_wide_tables_are_not_left_to_pandas(monkeypatch):
+    monkeypatch.setattr("clems.datasets.cells.read_csv", lambda *_, **__: pytest.fail("pandas is asked"))
+    names = [f"x{place}" for place in range(6000)]
+    for cells in (["1.5"] * 6000, ["+0.5", ""] * 3000, ["1"] * 5990 + ["word"] * 10):
+        text = ",".join([*names, "y"]) + "\n" + 2 * (",".join([*cells, "1"]) + "\n")
+        data = read(text, "y", nominal="codes")
+        assert data.feature_names == names
+        row = [{"": np.nan, "word": 0.0}.get(cell, cell) for cell in cells]
+        assert np.array_equal(data.X, np.array([row, row], np.float64), equal_nan=True)
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.sampled_from(
+                [
+                    "",
+                    " ",
+                    "1",
+                    "-0",
+                    "+1",
+                    " +0.1",
+                    "1 ",
+                    "x",
+                    "NA",
+                    "NA ",
+                    "nan",
+                    "NAN",
+                    "True",
+                    "false",
+                    "yes",
+                    "no",
+                    "inf",
+                    "1e999",
+                    "1_0",
+                    "0x1",
+                    '"1"',
+                    '" 1"',
+                    '\t"1"',
+                    '"a""b"',
+                    'a"b',
+                    "18446744073709551615",
+                    "9" * 30,
+                    "1,5",
+                    "1.5",
+                    "é",
+                    "\t",
+                    "1\v",
+                    "1e",
+                    "-",
+                    ".",
+                    "\u0663",
+                    "\0",
+                ]
+            ),
+            min_size=2,
+            max_size=2,
+        ),
+        min_size=1,
+        max_size=5,
+    ),
+    st.sampled_from([None, "codes", "one-hot"]),
+    st.sampled_from(".,"),
+)
+@settings(deadline=None, max_examples=150)
+def test_pandas_changes_nothing(rows, nominal, decimal):
+    text = "x;z;y\n" + "".join(";".join(row) + ";1\n" for row in rows)
+    fast = outcome(text, "y", nominal=nominal, decimal=decimal)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("clems.datasets.cells._by_pandas", lambda *_: None)
+        assert outcome(text, "y", nominal=nominal, decimal=decimal) == fast
+        patch.setattr("clems.datasets.cells._all_numbers", lambda *_: None)
+        assert outcome(text, "y", nominal=nominal, decimal=decimal) == fast
 
 
 @pytest.mark.parametrize("end", ["\r", "\n\r", "\r\n"])
@@ -294,6 +438,30 @@ def test_faults_of_frames():
         from_frame(pd.DataFrame({"a=b": [1, 2], "a": ["b", "c"], "y": [1, 0]}), "y", nominal="one-hot")
 
 
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (pd.Series([[1], [2]], dtype=object), r"column 'x' holds a list, which is neither.*drop=\['x'\], in row 0"),
+        (pd.Series([{"a": 1}, None], dtype=object), "column 'x' holds a dict"),
+        (pd.Series([None, date(2020, 1, 1)], dtype=object), "column 'x' holds a date, .*, in row 1: '2020-01-01'"),
+        (pd.arrays.SparseArray(np.array(["a", "b"], object)), "column 'x' holds Sparse"),
+    ],
+)
+def test_what_is_neither_number_nor_word_is_refused(cells, message):
+    frame = pd.DataFrame({"x": cells, "y": [0, 1]})
+    with pytest.raises(DataError, match=message):
+        from_frame(frame, "y", nominal="codes")
+    with pytest.raises(DataError, match="label 'x' must be 0 or 1, in row 0"):
+        from_frame(frame, "x")
+
+
+def test_missing_values_of_every_kind():
+    gone = [None, np.nan, pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN")]
+    frame = pd.DataFrame({"x": pd.Series([1.5, *gone], dtype=object), "y": [1] * 7})
+    assert np.array_equal(from_frame(frame, "y").X.ravel(), [1.5, *[np.nan] * 6], equal_nan=True)
+    assert from_frame(pd.DataFrame({"x": pd.Categorical([1j, 2]), "y": [0, 1]}), "y").X.tolist() == [[0], [1]]
+
+
 def test_sparse_frames_stay_sparse():
     frame = pd.DataFrame.sparse.from_spmatrix(sparse.csr_array([[0, 2.5, 1], [0, 0, 0]]), columns=["a", "b", "y"])
     data = from_frame(frame, "y")
@@ -320,8 +488,11 @@ def test_parquet(tmp_path):
     whole = tmp_path.joinpath("table.parquet").read_bytes()
     with pytest.raises(DataError, match="it is not a whole Parquet file"):
         read(whole[: len(whole) // 2], "y")
-    with pytest.raises(DataError, match="2 rows of 4 columns would take"):
+    with pytest.raises(DataError, match=r"more than 10 bytes.*limits=Limits\(total=...\)"):
         read(whole, "y", limits=Limits(total=10))
+    pd.DataFrame({"x": np.zeros(10**6), "y": np.ones(10**6, bool)}).to_parquet(tmp_path / "table.parquet")
+    with pytest.raises(DataError, match="1,000,000 rows of 2 columns would take 15 MiB"):
+        read_table(tmp_path / "table.parquet", "y", limits=Limits(total=1 << 20))
 
 
 CELLS = st.text(st.sampled_from('a1 ,;"\n\r\té'), max_size=4)
@@ -335,24 +506,27 @@ CELLS = st.text(st.sampled_from('a1 ,;"\n\r\té'), max_size=4)
     st.lists(st.integers(0, 60), max_size=4),
 )
 @settings(deadline=None)
-def test_values_of_lines_are_counted_alike_in_pieces_and_as_a_whole(rows, end, quoting, ends, cuts):
+def test_records_are_those_of_the_csv_module_wherever_the_text_is_cut(rows, end, quoting, ends, cuts):
     if quoting == csv.QUOTE_MINIMAL:  # of plain cells, as most files have them
         rows = [[re.sub(r'[,"\n\r\t ]', "", cell) or "0" for cell in row] for row in rows]
     written = io.StringIO()
     csv.writer(written, lineterminator=end, quoting=quoting).writerows([["a", "b", "c"], *rows])
     text = written.getvalue().removesuffix("" if ends else end).encode()
-    source = Source(io.BytesIO(text))
-    try:
-        _checked(LINE_END.sub(b"\n", text), ",", source)
-        whole = None
-    except DataError as error:
-        whole = str(error)
-    look, places = _Lines(3, ",", source), sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
-    try:
-        for start, stop in pairwise(places):
-            look(text[start:stop])
-        look(b"")
-        pieces = None
-    except DataError as error:
-        pieces = str(error)
-    assert pieces == whole
+    places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    expected, line = [], 1
+    reader = csv.reader(io.StringIO(text.replace(b"\r\n", b"\n").replace(b"\r", b"\n").decode(), newline=""))
+    for record in reader:
+        if record and len(record) != 3:
+            expected = f"line {line}: the line has {len(record)} value"
+            break
+        expected += [record] if record else []
+        line = reader.line_num + 1
+    records = Records((text[start:stop] for start, stop in pairwise(places)), ",", Source(io.BytesIO()))
+    if isinstance(expected, str):
+        with pytest.raises(DataError, match=expected):
+            list(records)
+        return
+    blocks = list(records)
+    found = [record for _, block in blocks for _, record in records_of(block, ",")]
+    assert sum(n for n, _ in blocks) == len(found)
+    assert [records.names, *found] == expected

@@ -91,12 +91,13 @@ def read_prices(path: str | Path, label_names: Sequence[str]) -> Cost:
     if missing := [name for name in COLUMNS if name not in frame.columns]:
         raise source.fault(f"it has no column {missing[0]!r}; a file of prices has {', '.join(COLUMNS)}")
     names = [str(name).strip() for name in frame["label"].fillna("")]
+    known, priced = {*label_names}, {*names}
     for row, name in enumerate(names):
-        if name not in label_names:
+        if name not in known:
             raise rows.row_fault(f"there is no such label; there are {_some(label_names)}", row, name)
     if (twice := first_repeated(names)) is not None:
         raise source.fault(f"the label {twice!r} has two lines; every label has one")
-    if absent := [name for name in label_names if name not in names]:
+    if absent := [name for name in label_names if name not in priced]:
         raise source.fault(f"there is no price for {plural(len(absent), 'label')}: {_some(absent)}")
     prices = {}
     for column in COLUMNS[1:]:

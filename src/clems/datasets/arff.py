@@ -58,7 +58,7 @@ def read_arff(
     encoding : str, default="utf-8"
         Encoding of the text.
     limits : Limits or None, default=None
-        What a compressed file may grow to.
+        How much may be read, and what a compressed file may grow to.
 
     Returns
     -------

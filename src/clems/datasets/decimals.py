@@ -13,9 +13,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+BLANKS = " \t\v\f"
 NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 PAIR = rb"\d{1,18}+ [\d+.eE-]++"
 ROWS_OF_PAIRS = re.compile(rb"(?:\{(?:%b(?:,%b)*+)?+\}\n)*+" % (PAIR, PAIR))
+PLUS = re.compile(rb"(?m)^[ \t]*\+(?=[0-9.])")
 PRECISION: dict[str, Any] = (
     {} if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1) else {"float_precision": "round_trip"}
 )
@@ -68,6 +71,19 @@ def number(text: bytes) -> float | None:
     """Read one finite number, or None."""
     value = float(text) if NUMBER.fullmatch(text) else math.inf
     return value if math.isfinite(value) else None
+
+
+def number_in(text: str, decimal: str = ".") -> float | None:
+    """Read a number with blanks around it, infinite ones too, or None.
+
+    Where another mark is the decimal point, a point may part thousands, so what has one is no number.
+    """
+    text = text.strip(BLANKS)
+    if decimal != ".":
+        if "." in text:
+            return None
+        text = text.replace(decimal, ".")
+    return float(text) if text.isascii() and (NUMBER.fullmatch(text.encode()) or INFINITE.fullmatch(text)) else None
 
 
 def read_csv(text: bytes, **options: Any) -> pd.DataFrame:
@@ -222,6 +238,8 @@ def _by_pandas(text: bytes) -> NDArray[np.float64] | None:
     """Read numbers or ``?``, one in a line; empty lines are skipped."""
     if not text.strip():
         return np.empty(0)
+    if b"+" in text:  # pandas is one unit off in the last place if there are blanks, too
+        text = PLUS.sub(b"", text)
     try:
         frame = read_csv(
             text,

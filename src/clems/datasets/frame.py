@@ -15,7 +15,7 @@ from scipy import sparse
 
 from clems.datasets.columns import BINARY, Nominal, binary, check_nominal, one_hot, pick, pick_labels, pick_one
 from clems.datasets.dataset import Dataset, first_repeated
-from clems.datasets.decimals import number
+from clems.datasets.decimals import number_in
 from clems.datasets.source import DataError, Limits, Origin
 
 
@@ -93,10 +93,8 @@ class Rows(Origin):
         self.decimal = decimal
 
     def number(self, text: str) -> float | None:
-        """Read a number; where another mark is the decimal point, a point may part thousands, so it is no number."""
-        if self.decimal != "." and "." in text:
-            return None
-        return number(text.replace(self.decimal, ".").encode())
+        """Read a number, perhaps an infinite one."""
+        return number_in(text, self.decimal)
 
     @property
     def has_lines(self) -> bool:
@@ -203,7 +201,14 @@ def _paired(ids: pd.Series, rows: Rows, pairs: pd.DataFrame, of_pairs: Rows) -> 
 
 
 def _is_missing(cell: Any) -> bool:
-    return cell is None or cell is pd.NA or (isinstance(cell, float) and cell != cell)
+    if isinstance(cell, Decimal):
+        return cell.is_nan()
+    return cell is None or cell is pd.NA or cell is pd.NaT or (isinstance(cell, float) and cell != cell)
+
+
+def _is_sparse(frame: pd.DataFrame) -> bool:
+    """Whether all columns are sparse ones of numbers or truths."""
+    return all(isinstance(dtype, pd.SparseDtype) and dtype.subtype.kind in "biuf" for dtype in frame.dtypes)
 
 
 def indicated(
@@ -225,42 +230,59 @@ def indicated(
 
 def labels_of(frame: pd.DataFrame, rows: Rows) -> Any:
     """Make labels of columns of zeros and ones."""
-    if all(isinstance(dtype, pd.SparseDtype) for dtype in frame.dtypes):
+    if _is_sparse(frame):
         values = _csr(frame)
         if (values.data == 1).all():
             return values
-    Y = np.empty(frame.shape, np.uint8)
-    for place, (name, column) in enumerate(frame.items()):
-        values = numbers_of(column)
-        if values is None:
-            values = np.array([BINARY.get(str(cell).strip().lower(), np.nan) for cell in column], np.float64)
-        wrong = (values != 0) & (values != 1)
-        if wrong.any():
-            row = int(wrong.argmax())
-            cell = "" if pd.isna(column.iloc[row]) else column.iloc[row]
-            raise rows.row_fault(f"label {name!r} must be 0 or 1", row, cell)
-        Y[:, place] = values
-    return Y
+    values, others = plain_numbers(frame)
+    for place in others:
+        column = frame.iloc[:, place]
+        read = numbers_of(column)
+        if read is None:
+            read = np.array([BINARY.get(str(cell).strip().lower(), np.nan) for cell in column], np.float64)
+        values[:, place] = read
+    is_wrong = (values != 0) & (values != 1)
+    if is_wrong.any():
+        place = int(is_wrong.any(axis=0).argmax())
+        row = int(is_wrong[:, place].argmax())
+        raise rows.row_fault(f"label {frame.columns[place]!r} must be 0 or 1", row, _shown(frame.iloc[row, place]))
+    return values.astype(np.uint8)
+
+
+def _shown(cell: Any) -> object:
+    """Show a cell as it was written, most likely: a whole number has no point, whatever the type of its column."""
+    if not isinstance(cell, Real | Decimal):
+        return "" if _is_missing(cell) else cell
+    value = _float(cell)
+    return "" if np.isnan(value) else int(value) if abs(value) < 1e16 and value == int(value) else value
+
+
+def plain_numbers(frame: pd.DataFrame) -> tuple[NDArray[np.float64], list[int]]:
+    """Numbers of the columns that are arrays of them, all at once; and the places of the other columns, left empty."""
+    is_plain = np.array([isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in frame.dtypes], bool)
+    if is_plain.all():
+        return np.array(frame.to_numpy(np.float64), order="C"), []
+    values = np.empty(frame.shape)
+    values[:, is_plain] = frame.iloc[:, np.flatnonzero(is_plain)].to_numpy(np.float64)
+    return values, np.flatnonzero(~is_plain).tolist()
 
 
 def _features(frame: pd.DataFrame, nominal: Nominal | None, rows: Rows) -> tuple[Any, list[str]]:
     """Make numbers of columns."""
     names = list(frame.columns)
-    if names and all(isinstance(dtype, pd.SparseDtype) for dtype in frame.dtypes):
+    if names and _is_sparse(frame):
         X = _csr(frame)
         for row, place in zip(*(abs(X) == np.inf).nonzero(), strict=True):
             raise rows.row_fault(f"column {names[place]!r} must be finite", int(row), "inf")
         return X, names
     words: list[Sequence[str] | None] = [None] * len(names)
-    if all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in frame.dtypes):
-        X = frame.to_numpy(np.float64)
-    else:
-        X = np.empty(frame.shape)
-        for place, (name, column) in enumerate(frame.items()):
-            values = numbers_of(column)
-            if values is None:
-                values, words[place] = _coded(column, name, nominal, rows)
-            X[:, place] = values
+    X, others = plain_numbers(frame)
+    for place in others:
+        column = frame.iloc[:, place]
+        values = numbers_of(column)
+        if values is None:
+            values, words[place] = _coded(column, names[place], nominal, rows)
+        X[:, place] = values
     if np.isinf(X).any():
         row, place = np.argwhere(np.isinf(X))[0]
         raise rows.row_fault(f"column {names[place]!r} must be finite", int(row), frame.iloc[row, place])
@@ -293,12 +315,17 @@ def _coded(
     is_listed = isinstance(column.dtype, pd.CategoricalDtype)
     if not (is_listed or types.is_string_dtype(column.dtype) or column.dtype == object):
         raise rows.fault(f"column {name!r} holds {column.dtype}, which is no number; leave it out with drop=[{name!r}]")
-    if is_listed and nominal is None and types.is_numeric_dtype(column.cat.categories.dtype):
+    if is_listed and nominal is None and column.cat.categories.dtype.kind in "biuf":
         return np.array([_float(cell) for cell in column]), None
     if is_listed:
         places, listed = column.cat.codes.to_numpy(), [str(value) for value in column.cat.categories]
     else:
-        cells = ["" if gone else str(cell) for cell, gone in zip(column, column.isna(), strict=True)]
+        gone = column.isna()
+        for row, (cell, is_gone) in enumerate(zip(column, gone, strict=True) if column.dtype == object else ()):
+            if not (is_gone or isinstance(cell, str | bytes | Real | Decimal)):
+                what = f"column {name!r} holds a {type(cell).__name__}, which is neither number nor word"
+                raise rows.row_fault(f"{what}; leave it out with drop=[{name!r}]", row, cell)
+        cells = ["" if is_gone else str(cell) for cell, is_gone in zip(column, gone, strict=True)]
         listed = sorted({*cells} - {""})
         place_of = {word: place for place, word in enumerate(listed)}
         places = np.array([place_of.get(cell, -1) for cell in cells], np.int64)

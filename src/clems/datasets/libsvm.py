@@ -33,8 +33,9 @@ def read_libsvm(
     """Read a libsvm file with several labels a row, plain or compressed (gzip, bzip2, xz).
 
     A row is ``3,17 12:0.5 40:1``: labels with commas between, then features as index and value; a row without labels
-    starts with a space or with its first feature. The form of the extreme classification repository has a first line
-    with the number of rows, features and labels, and counts features from 0.
+    starts with a space or with its first feature, so that a line of one space is a row of neither. Lines of nothing
+    are no rows, unless the first line says how many there are. The form of the extreme classification repository has
+    a first line with the number of rows, features and labels, and counts features from 0.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ def read_libsvm(
     name : str or None, default=None
         What to call the dataset; None for the name of the file.
     limits : Limits or None, default=None
-        What a compressed file may grow to, and how many columns there may be.
+        How much may be read, what a compressed file may grow to, and how many columns there may be.
 
     Returns
     -------
@@ -73,7 +74,13 @@ def read_libsvm(
         expected = _Expected(announced, labels, n_features, zero_based, source.limits.columns)
         parts, n_rows = [], 0
         for block in blocks:
-            rows = [row for place, row in enumerate(block, n_rows) if row[1].strip() or place < expected.rows]
+            rows = block
+            if not all(text for _, text in block) or announced:  # empty lines are rows only where rows are counted
+                rows = [
+                    (line, text)
+                    for place, (line, text) in enumerate(block, n_rows)
+                    if text.strip() or (place < expected.rows if announced else text)
+                ]
             n_rows += len(rows)
             if rows:
                 parts.append(_plain_rows(rows, expected) or _any_rows(rows, expected, source))
@@ -125,19 +132,21 @@ class _Labels(NamedTuple):
 def _announced(source: Source) -> tuple[tuple[int, int, int] | None, Iterator[Lines]]:
     """Sizes in the first line, if they are there, and the blocks of lines after it."""
     blocks = (_lines(first, block) for first, block in source.blocks())
+    before: list[Lines] = []  # rows of nothing
     for block in blocks:
         place = next((place for place, (_, text) in enumerate(block) if text.strip()), None)
         if place is None:
+            before.append([(line, text) for line, text in block if text])
             continue
         line, text = block[place]
         if not (match := SIZES.fullmatch(text)):
-            return None, chain([block], blocks)
+            return None, chain(before, [block], blocks)
         n, d, K = (int(size) for size in match.groups())
         if max(d, K) > source.limits.columns:
             allowed = f"limits=Limits(columns=...) allows {source.limits.columns:,}"
             raise source.fault(f"too many columns are announced, {allowed}", line, text)
         return (n, d, K), chain([block[place + 1 :]], blocks)
-    return None, iter([])
+    return None, iter(before)
 
 
 def _lines(first: int, block: bytes) -> Lines:

@@ -18,11 +18,11 @@ from clems.datasets.arff import read_arff
 from clems.datasets.attributes import read_header
 from clems.datasets.columns import binary, pick, pick_one, plural
 from clems.datasets.dataset import Dataset
-from clems.datasets.frame import Rows, indicated, labels_of, numbers_of, tags_of
+from clems.datasets.frame import Rows, indicated, labels_of, numbers_of, plain_numbers, tags_of
 from clems.datasets.libsvm import read_libsvm
 from clems.datasets.pieces import ROWS, parquet_pieces, read_pieces, size_of
 from clems.datasets.reading import reader_of
-from clems.datasets.source import DataError, Origin, Source
+from clems.datasets.source import DataError, Limits, Origin, Source
 
 Places = list[tuple[int, str | None]]  # of each feature the column, and the word if the feature says that it is there
 
@@ -94,6 +94,8 @@ class NewRows:
         As in `read_table`.
     rows : int, default=20,000
         Most rows of a piece.
+    limits : Limits or None, default=None
+        How long a line may be and, where the file is not read in pieces, how much may be read.
 
     Attributes
     ----------
@@ -114,8 +116,9 @@ class NewRows:
         decimal: str = ".",
         encoding: str = "utf-8",
         rows: int = ROWS,
+        limits: Limits | None = None,
     ) -> None:
-        self.path, self.wanted, self.rows = path, wanted, rows
+        self.path, self.wanted, self.rows, self.limits = path, wanted, rows, limits
         self.delimiter, self.decimal, self.encoding = delimiter, decimal, encoding
         self.extra: list[str] = []
         self.unseen: dict[str, str] = {}
@@ -137,7 +140,7 @@ class NewRows:
             is_path = isinstance(self.path, (str, os.PathLike))
             file: Any = stack.enter_context(Path(self.path).open("rb")) if is_path else self.path  # type: ignore[arg-type]
             size = size_of(file)
-            source = Source(file, encoding=self.encoding)
+            source = Source(file, self.limits, self.encoding)
             if size and file.read(4) == b"PAR1":
                 frames = parquet_pieces(file, source, self.rows)
             else:
@@ -184,27 +187,37 @@ class NewRows:
     def _arff(self) -> Dataset:
         assert isinstance(self.path, (str, os.PathLike))
         wanted = self.wanted
-        with Source(self.path, encoding=self.encoding) as source:
+        with Source(self.path, self.limits, self.encoding) as source:
             names = list(read_header(source)[0].names)
-        labels = [name for name in wanted.labels if wanted.truth or name in names]
+        known = {*names}
+        labels = [name for name in wanted.labels if wanted.truth or name in known]
         places = self._find(names, source)
         # Words of a model that was not trained on one column per word are codes, as the file declares them.
         nominal: Any = "codes" if all(word is None for _, word in places) else "one-hot"
         dropped = [names[place] for place in pick(wanted.drop, names, source)]
-        return read_arff(self.path, labels, nominal=nominal, drop=[*self.extra, *dropped], encoding=self.encoding)
+        return read_arff(
+            self.path,
+            labels,
+            nominal=nominal,
+            drop=[*self.extra, *dropped],
+            encoding=self.encoding,
+            limits=self.limits,
+        )
 
     def _libsvm(self) -> Dataset:
         assert isinstance(self.path, (str, os.PathLike))
         wanted = self.wanted
         labels = list(wanted.labels) if wanted.truth else None
         if wanted.features is None:
-            return read_libsvm(self.path, labels, n_features=wanted.n_features)
+            return read_libsvm(self.path, labels, n_features=wanted.n_features, limits=self.limits)
         first = next(iter(wanted.features), "")
         if first not in ("x0", "x1"):
             raise DataError(
                 f"{os.fspath(self.path)}: libsvm files number their features; the model has names, {first!r}."
             )
-        return read_libsvm(self.path, labels, n_features=wanted.n_features, zero_based=first == "x0")
+        return read_libsvm(
+            self.path, labels, n_features=wanted.n_features, zero_based=first == "x0", limits=self.limits
+        )
 
     def _find(self, names: list[str], source: Origin) -> Places:
         """Find the column of each feature, and note those that are of no use."""
@@ -212,9 +225,10 @@ class NewRows:
         beside = [*wanted.keep, *([wanted.tags] if wanted.tags else [])]
         dropped = {*pick(wanted.drop, names, source)}
         taken = {pick_one(name, names, source) for name in beside} | dropped
-        if wanted.truth and not wanted.tags and (absent := [name for name in wanted.labels if name not in names]):
+        known, labels = {*names}, {*wanted.labels}
+        if wanted.truth and not wanted.tags and (absent := [name for name in wanted.labels if name not in known]):
             raise source.fault(f"{plural(len(absent), 'label')} of the model {_are_missing(absent)}")
-        taken |= {place for place, name in enumerate(names) if name in {*wanted.labels}}
+        taken |= {place for place, name in enumerate(names) if name in labels}
         left = [place for place in range(len(names)) if place not in taken]
         if wanted.features is None:
             if len(left) != wanted.n_features:
@@ -236,19 +250,18 @@ class NewRows:
         X = np.empty((len(frame), len(places)))
         plain = [(at, place) for at, (place, word) in enumerate(places) if word is None]
         columns = [place for _, place in plain]
-        if all(
-            isinstance(frame.dtypes.iloc[place], np.dtype) and frame.dtypes.iloc[place].kind in "biuf"
-            for place in columns
-        ):
-            X[:, [at for at, _ in plain]] = frame.iloc[:, columns].to_numpy(np.float64)
-        else:
-            for at, place in plain:
-                X[:, at] = _as_numbers(frame.iloc[:, place], rows)
-        for place in {place for place, word in places if word is not None}:
-            self._put_words(
-                X, frame.iloc[:, place], {word: at for at, (own, word) in enumerate(places) if own == place}
-            )
-        _check_complete(X, [str(frame.columns[place]) for place, _ in places], rows)
+        values, others = plain_numbers(frame.iloc[:, columns])
+        for place in others:
+            values[:, place] = _as_numbers(frame.iloc[:, columns[place]], rows)
+        X[:, [at for at, _ in plain]] = values
+        words: dict[int, dict[str | None, int]] = {}
+        for at, (place, word) in enumerate(places):
+            if word is not None:
+                words.setdefault(place, {})[word] = at
+        for place, of_column in words.items():
+            self._put_words(X, frame.iloc[:, place], of_column)
+        names = list(frame.columns)
+        _check_complete(X, [str(names[place]) for place, _ in places], rows)
         Y = self._labels(frame, rows) if self.wanted.truth else None
         return Piece(X, Y, frame[list(self.wanted.keep)].fillna("").astype(str))
 

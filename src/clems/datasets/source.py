@@ -7,11 +7,13 @@ import codecs
 import gzip
 import io
 import lzma
+import math
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Self, TypeVar
 
@@ -36,12 +38,13 @@ class DataError(ValueError):
 
 @dataclass(frozen=True)
 class Limits:
-    """What a file may grow to when it is read, so that a hostile one cannot fill the memory.
+    """What may be read, and what it may grow to, so that a hostile or endless file cannot fill the memory.
 
     Parameters
     ----------
     total : int, default=4 GiB
-        Most bytes that a compressed file may unpack to, and that a matrix made from a small file may take.
+        Most bytes of a file or stream, unpacked if it is compressed, and of a matrix that is made from a small file.
+        One line may take an eighth of it.
     ratio : float, default=200
         Most times its own size that a compressed file may unpack to, counted from 64 MiB on.
     columns : int, default=10,000,000
@@ -61,6 +64,11 @@ class Limits:
     def __post_init__(self) -> None:
         if not min(self.total, self.ratio, self.columns) > 0:
             raise ValueError(f"Limits must be positive; got {self}.")
+
+    @property
+    def line(self) -> int:
+        """Most bytes of one line, or of a record of a CSV whose cells have lines of their own."""
+        return max(self.total // 8, 1)
 
 
 class Origin:
@@ -132,13 +140,43 @@ class Source(Origin):
 
     def read(self) -> bytes:
         """Read everything, unpacked."""
-        return b"".join(self.chunks())
+        return joined(self.chunks())
 
-    def chunks(self) -> Iterator[bytes]:
-        """Read pieces of a fair size, unpacked."""
-        stream = _Unpacked(self, self._file)
+    def chunks(self, any_length: bool = False) -> Iterator[bytes]:
+        """Read pieces of a fair size, unpacked; of a file of any length if they are not kept."""
+        stream = _Unpacked(self, self._file, any_length)
         while chunk := stream.read(BLOCK):
             yield chunk
+
+    def recoded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Recode text that was cut anywhere to UTF-8, and check that it is text."""
+        decode = codecs.getincrementaldecoder(self.encoding)().decode
+        line, mark = 1, codecs.BOM_UTF8
+        for chunk in chain(chunks, [None]):
+            try:
+                text = decode(chunk or b"", chunk is None).encode()
+            except UnicodeDecodeError as error:
+                line += error.object.count(b"\n", 0, error.start)
+                wrong = error.object[error.start : error.start + 20]
+                raise self.fault(NOT_ENCODED.format(self.encoding), line, wrong) from None
+            except UnicodeError as error:
+                raise self.fault(f"the text is not {self.encoding} ({error})") from None
+            line += text.count(b"\n")
+            if text:
+                yield text.removeprefix(mark)
+                mark = b""
+
+    def too_large(self, what: str = "it has") -> DataError:
+        """Say that there is more than may be read."""
+        most = _amount(self.limits.total)
+        return self.fault(f"{what} more than {most}; if you trust it, pass limits=Limits(total=...)")
+
+    def endless(self, line: int) -> DataError:
+        """Say that a line has no end, or a record of a CSV that starts there."""
+        return self.fault(
+            f"the line is longer than {_amount(self.limits.line)}, an eighth of what limits=Limits(total=...) allows",
+            line,
+        )
 
     def blocks(self) -> Iterator[tuple[int, bytes]]:
         """Read blocks of whole lines in UTF-8 that end with a line feed, each with the number of its first line."""
@@ -151,9 +189,12 @@ class Source(Origin):
         line = 1
         while block := stream.read(BLOCK):
             if not block.endswith(b"\n"):
-                pieces = [block]
+                pieces, size = [block], len(block) - block.rfind(b"\n") - 1
                 while (piece := stream.readline(BLOCK)) and not piece.endswith(b"\n"):
                     pieces.append(piece)
+                    size += len(piece)
+                    if size > self.limits.line:
+                        raise self.endless(line + block.count(b"\n"))
                 block = b"".join([*pieces, piece])
             if b"\r" in block:
                 block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -190,53 +231,57 @@ def _printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def joined(chunks: Iterable[bytes]) -> bytes:
+    """Put chunks together, without having all of them twice for a while."""
+    whole = io.BytesIO()
+    for chunk in chunks:
+        whole.write(chunk)
+    return whole.getvalue()
+
+
+def _amount(size: int) -> str:
+    return f"{size / MEBIBYTE:,.0f} MiB" if size >= MEBIBYTE else f"{size:,} bytes"
+
+
 def stem(name: str) -> str:
     """Name of a file without folder and endings."""
     return Path(name).name.partition(".")[0] or "data"
 
 
 class _Unpacked:
-    """A stream of what a file unpacks to, if it is compressed, up to the limits."""
+    """A stream of what a file holds, or unpacks to if it is compressed, up to the limits."""
 
-    def __init__(self, source: Source, file: IO[bytes]) -> None:
+    def __init__(self, source: Source, file: IO[bytes], any_length: bool = False) -> None:
         self._source = source
         self._packed = _Metered(file)
         opener = next((opener for start, opener in OPENERS.items() if self._packed.head.startswith(start)), None)
         if unread := next((name for start, name in UNREAD.items() if self._packed.head.startswith(start)), None):
             raise source.fault(f"it is compressed by {unread}, which is not read; unpack it first")
-        self._stream: Any = opener(self._packed) if opener else None
+        self.is_packed = opener is not None
+        self._stream: Any = opener(self._packed) if opener else self._packed
+        self._most = math.inf if any_length else source.limits.total
         self._total = 0
-
-    @property
-    def is_packed(self) -> bool:
-        """Whether there is anything to unpack."""
-        return self._stream is not None
 
     def read(self, size: int = -1) -> bytes:
         """Read as `io.BufferedIOBase` does."""
-        if self._stream is None:
-            return self._packed.read(size)
-        if size < 0:
-            return b"".join(iter(lambda: self.read(BLOCK), b""))
-        return self._checked(self._stream.read, size)
+        return self._checked(self._stream.read, size) if size >= 0 else joined(iter(lambda: self.read(BLOCK), b""))
 
     def readline(self, size: int) -> bytes:
         """Read to the end of the line, but no more than so many bytes."""
-        return self._packed.readline(size) if self._stream is None else self._checked(self._stream.readline, size)
+        return self._checked(self._stream.readline, size)
 
     def _checked(self, read: Callable[[int], bytes], size: int) -> bytes:
         source, limits = self._source, self._source.limits
         try:
             data = read(size)
         except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+            if not self.is_packed:
+                raise
             raise source.fault(f"the compressed file is damaged or cut short ({error})") from None
         self._total += len(data)
-        if self._total > limits.total:
-            raise source.fault(
-                f"it unpacks to more than {limits.total / MEBIBYTE:,.0f} MiB; if you trust it, pass "
-                "limits=Limits(total=...)"
-            )
-        if self._total > max(64 * MEBIBYTE, limits.ratio * self._packed.count):
+        if self._total > self._most:
+            raise source.too_large("it unpacks to" if self.is_packed else "it has")
+        if self.is_packed and self._total > max(64 * MEBIBYTE, limits.ratio * self._packed.count):
             raise source.fault(
                 f"it unpacks to more than {limits.ratio:g} times its size; if you trust it, pass "
                 "limits=Limits(ratio=...)"
@@ -249,7 +294,9 @@ class _Metered:
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        self.head = file.read(6)
+        self.head = b""
+        while len(self.head) < 6 and (more := file.read(6 - len(self.head))):  # a pipe may give less than is asked for
+            self.head += more
         self._ahead = io.BytesIO(self.head)
         self.count = 0
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import chain, islice
 from typing import Any
 
 import pandas as pd
 
-from clems.datasets.columns import Nominal, pick, plural
+from clems.datasets.cells import Form, Records, check_marks, read_rows, records_of
+from clems.datasets.columns import Nominal, pick
 from clems.datasets.dataset import Dataset, first_repeated
-from clems.datasets.decimals import read_csv
 from clems.datasets.frame import Rows, dataset_of
-from clems.datasets.source import DataError, Limits, PathOrFile, Source, stem
+from clems.datasets.source import DataError, Limits, PathOrFile, Source, joined, stem
 
 INDEX = re.compile(r"__index_level_\d+__")  # where pandas keeps the index of a DataFrame
-MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?"]
 
 
 def read_table(
@@ -74,7 +72,7 @@ def read_table(
     encoding : str, default="utf-8"
         Encoding of a CSV.
     limits : Limits or None, default=None
-        What a compressed file may grow to.
+        How much may be read, and what a compressed file may grow to.
 
     Returns
     -------
@@ -86,11 +84,7 @@ def read_table(
     DataError
         If the file is not what it should be; nothing is returned of it then.
     """
-    for what, mark in (("delimiter", delimiter), ("decimal", decimal)):
-        if mark is not None and not (
-            isinstance(mark, str) and len(mark) == 1 and mark.isascii() and mark not in '"\r\n'
-        ):
-            raise ValueError(f"{what} must be one character; got {mark!r}.")
+    check_marks(delimiter, decimal)
     with Source(path, limits, encoding) as source:
         as_written = [column for column in (tags, row_id) if column is not None]
         frame, rows = read_frame(source, delimiter, as_written, decimal, drop)
@@ -122,77 +116,26 @@ def read_frame(
     drop: str | Sequence[str] = (),
 ) -> tuple[pd.DataFrame, Rows]:
     """Read a table; columns to be left as they are written are given, None for all."""
-    data = source.read()
-    if data.startswith(b"PAR1"):
-        return _read_parquet(data, drop, source), Rows(source.name, source.limits)
-    text = source.in_utf8(data).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    if not text.strip():
-        raise source.fault("it is empty")
-    delimiter = delimiter or delimiter_of(text)
-    names, n_rows = _checked(text, delimiter, source)
-    kept = names if as_written is None else as_written
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = read_csv(
-                text,
-                sep=delimiter,
-                decimal=decimal,
-                header=0,
-                names=names,
-                dtype={name: str for name in kept if name in names},
-                na_values={name: [] if name in kept else MISSING for name in names} if kept else MISSING,
-                keep_default_na=False,
-                skipinitialspace=True,
-            )
-    except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
-        raise source.fault(f"it cannot be read as a table ({str(error).strip().rstrip('.')})") from None
-    if len(frame) != n_rows:
-        raise source.fault(f"it cannot be read as a table (its {n_rows:,} rows can also be read as {len(frame):,})")
-    return frame, Rows(source.name, source.limits, lambda row: _line_of(row, text, str(delimiter)), decimal)
-
-
-def delimiter_of(text: bytes) -> str:
-    """Find the mark that is most frequent in the first line, of those that are as frequent in the second."""
-    lines = [re.sub(rb'"[^"]*"', b"", line) for line in text.lstrip().split(b"\n", 2)[:2]]
-    counts = {mark: [line.count(mark.encode()) for line in lines] for mark in ",;\t|"}
-    return max(counts, key=lambda mark: (counts[mark][0] > 0 and counts[mark][0] == counts[mark][-1], counts[mark][0]))
-
-
-def records_of(text: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Lines of a CSV that are not empty, with the number of the line each starts on."""
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a cell may be as long as the file
-    reader = csv.reader(
-        io.TextIOWrapper(io.BytesIO(text), "utf-8", newline=""), delimiter=delimiter, skipinitialspace=True
+    chunks = source.chunks()
+    head = next(chunks, b"")
+    if head.startswith(b"PAR1"):
+        return _read_parquet(joined(chain([head], chunks)), drop, source), Rows(source.name, source.limits)
+    records = Records(source.recoded(chain([head], chunks)), delimiter, source)
+    n_rows, first, text = 0, records.line, io.BytesIO()
+    for n, block in records:
+        n_rows += n
+        text.write(block)
+    kept = records.names if as_written is None else as_written
+    form = Form(records.names, records.delimiter, decimal, written={*kept})
+    frame = read_rows(text.getvalue(), n_rows, form)
+    return frame, Rows(
+        source.name, source.limits, lambda row: _line_of(row, text.getvalue(), records.delimiter, first), decimal
     )
-    line = 1
-    for record in reader:
-        if record:
-            yield line, record
-        line = reader.line_num + 1
 
 
-def _checked(text: bytes, delimiter: str, source: Source) -> tuple[list[str], int]:
-    """Names of the columns and number of rows, once every row is known to have as many values."""
-    records = records_of(text, delimiter)
-    n_rows = 0
-    try:
-        names = [name.strip(" \t") for name in next(records)[1]]
-        if (twice := first_repeated(names)) is not None:
-            raise source.fault(f"two columns are called {twice!r}; names must differ")
-        for line, record in records:
-            if len(record) != len(names):
-                what = f"the line has {plural(len(record), 'value')}; there are {plural(len(names), 'column')}"
-                raise source.fault(what, line, delimiter.join(record))
-            n_rows += 1
-    except csv.Error as error:
-        raise source.fault(f"it cannot be read as a table ({error})") from None
-    return names, n_rows
-
-
-def _line_of(row: int, text: bytes, delimiter: str) -> int:
-    """Line that a row starts on."""
-    return next(line for place, (line, _) in enumerate(records_of(text, delimiter), -1) if place == row)
+def _line_of(row: int, text: bytes, delimiter: str, first: int) -> int:
+    """Line that a row starts on, where the text starts on another than the first."""
+    return next(islice(records_of(text, delimiter), row, None))[0] + first - 1
 
 
 def import_parquet() -> tuple[Any, Any]:
