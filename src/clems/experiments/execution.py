@@ -24,6 +24,7 @@ from typing import Any, Protocol, TypeVar
 from joblib import cpu_count  # type: ignore[import-untyped]
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
+from clems.cost_files import Modules
 from clems.experiments.store import Record, plain
 
 KEPT = 2  # datasets that a process remembers: that of most trials, and that of the last ones of those before
@@ -233,7 +234,7 @@ class _Worker:
     def __init__(self, work: Work, costs: Any, packed: Callable[[str], Callable[[], bytes]]) -> None:
         context = _context(work.__module__)
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, work, costs), daemon=True)
+        self.process = context.Process(target=_serve, args=(Modules(), theirs, work, costs), daemon=True)
         with _modest_start(), _apart_from_main([work, costs]):
             self.process.start()
         theirs.close()
@@ -305,7 +306,7 @@ def _apart_from_main(needed: Any) -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
-def _serve(parent: connection.Connection, work: Work, costs: Any) -> None:
+def _serve(modules: Modules, parent: connection.Connection, work: Work, costs: Any) -> None:  # noqa: ARG001
     """Do what a worker does: trials, until there is nobody to tell."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -416,7 +417,7 @@ def _on_dask(
         # A task that makes the data is done again when all workers that had it are dead; scattered data would be lost.
         made = lru_cache(KEPT)(lambda name: _got(lambda: _send(client, load(name))))
         stack.callback(made.cache_clear)
-        there = partial(_attempt_there, work=work, costs=costs)
+        there = partial(_attempt_there, modules=Modules(), work=work, costs=costs)
         under_way: dict[Any, T] = {}
         stack.callback(lambda: client.cancel(list(under_way), force=True))
         completed = distributed.as_completed(loop=client.loop)
@@ -466,7 +467,7 @@ def _cluster(distributed: Any, jobs: int) -> Any:
         )
 
 
-def _attempt_there(trial: AnyTrial, dataset: Any, work: Work, costs: Any) -> Record:
+def _attempt_there(trial: AnyTrial, dataset: Any, modules: Modules, work: Work, costs: Any) -> Record:  # noqa: ARG001
     """Carry out a trial on a worker that has the data."""
     return attempt(trial, work, lambda: dataset, costs)
 
