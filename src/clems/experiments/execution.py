@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from itertools import islice
-from multiprocessing import connection, get_all_start_methods, get_context, parent_process
+from multiprocessing import connection, get_all_start_methods, get_context, parent_process, resource_tracker
 from time import monotonic, perf_counter
 from types import ModuleType
 from typing import Any, Protocol, TypeVar
@@ -279,7 +279,11 @@ def _modest_start() -> Iterator[None]:
     """Start processes that have one thread for linear algebra from the beginning, and leave Ctrl-C to this one."""
     before = {name: os.environ.get(name) for name in THREADS}
     os.environ.update(dict.fromkeys(THREADS, "1"))
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]) if hasattr(signal, "pthread_sigmask") else None
+    mask = None
+    if hasattr(signal, "pthread_sigmask"):
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])  # a closed terminal is no end for the next
+        resource_tracker.ensure_running()  # now, as it would undo what follows
+        signal.pthread_sigmask(signal.SIG_SETMASK, {*mask, signal.SIGINT})
     try:
         yield
     finally:
@@ -457,7 +461,8 @@ def _send(client: Any, dataset: Any) -> Any:
 
 def _cluster(distributed: Any, jobs: int) -> Any:
     """Start a cluster of processes of this computer, whose memory is not limited, as it is not without Dask either."""
-    with import_module("dask").config.set({"distributed.scheduler.allowed-failures": DEATHS - 1}):
+    settings = {"distributed.scheduler.allowed-failures": DEATHS - 1}
+    with import_module("dask").config.set(settings), _modest_start():
         return distributed.LocalCluster(
             n_workers=jobs,
             threads_per_worker=1,
