@@ -131,8 +131,9 @@ class Store:
             written = os.write(self._file, line)
             while written < len(line):  # a full disk takes a part first and then says why
                 written += os.write(self._file, line[written:])
-        except BaseException:
-            os.ftruncate(self._file, end)
+        except BaseException:  # a signal may come when all is written, and a record that is whole is kept
+            if os.lseek(self._file, 0, os.SEEK_END) < end + len(line):
+                os.ftruncate(self._file, end)
             raise
 
     def records(self) -> dict[str, Record]:

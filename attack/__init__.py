@@ -1,0 +1,1 @@
+"""Attacks on clems that stay: each one runs by itself and writes down what it found."""
