@@ -116,5 +116,5 @@ def test_only_what_was_asked_for_is_found_in_the_working_directory():
     assert sys.path == before
     with pytest.raises(ImportError):
         import_module("my_other_d")
-    with pytest.raises(ValueError, match=r"The module string \(.*\) has no function 'HERE'"):
+    with pytest.raises(ValueError, match=r"The module string has no function 'HERE' \(.*string.py\)\."):
         read_cost("string:HERE", NAMES)  # Python's own comes first

@@ -116,7 +116,7 @@ def function_of(text: str) -> Callable[[Any, Any], Any]:
     module = module_named(module_name, text)
     function = getattr(module, name, None)
     if not callable(function):
-        raise ValueError(f"The module {module_name}{_place(module)} has no function {name!r}.")
+        raise ValueError(f"The module {module_name} has no function {name!r}{_place(module)}.")
     return function  # type: ignore[no-any-return]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import signal
 import sys
@@ -71,6 +72,7 @@ def signals_caught() -> Iterator[None]:
         if monotonic() - last < PATIENCE:
             return
         _ended_by, last = number, monotonic()
+        logging.disable()  # what libraries say of their workers' end is no news
         raise KeyboardInterrupt if number == signal.SIGINT else Ended
 
     before = {number: signal.getsignal(number) for number in ENDING}
