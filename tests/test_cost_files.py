@@ -1,6 +1,7 @@
 """A cost as text means the cost that the library has; a file of prices says what is wrong with it."""
 
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -101,3 +102,19 @@ def test_an_unknown_cost_names_others():
         read_cost("haming", NAMES)
     with pytest.raises(ValueError, match="there are accuracy, "):
         read_cost("no/such.csv", NAMES)
+
+
+def test_only_what_was_asked_for_is_found_in_the_working_directory():
+    Path("my_costs_d.py").write_text(
+        "import my_helpers_d\n\ndef f(Y, P):\n    import my_late_d\n    return 0 * Y[:, 0]\n"
+    )
+    for name in ("my_helpers_d", "my_late_d", "my_other_d", "string"):
+        Path(f"{name}.py").write_text("HERE = True\n")
+    before = list(sys.path)
+    read_cost("my_costs_d:f", NAMES).rowwise(Y, P)  # imports what lies beside it, also later
+    assert "my_late_d" in sys.modules
+    assert sys.path == before
+    with pytest.raises(ImportError):
+        import_module("my_other_d")
+    with pytest.raises(ValueError, match=r"The module string has no function 'HERE' \(.*string.py\)\."):
+        read_cost("string:HERE", NAMES)  # Python's own comes first

@@ -99,6 +99,8 @@ def test_a_torn_end_is_ignored_and_never_glued_to(tmp_path, end):
     [
         ("{", "not JSON"),
         ("", "not JSON"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"key": "a", "status": "done", "x": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deeply"),
         ("[1]", "not an object"),
         ('{"key": 1}', "no key"),
         ('{"key": "a"}', "status"),
@@ -157,3 +159,18 @@ def test_a_full_disk_leaves_no_torn_line(tmp_path, monkeypatch):
         monkeypatch.setattr(os, "write", write)
         store.append({"key": "c", "status": "done"})
     assert list(store.records()) == ["a", "c"]
+
+
+def test_a_signal_after_all_is_written_keeps_the_record(tmp_path, monkeypatch):
+    write = os.write
+
+    def ended(file, line):
+        write(file, line)
+        raise KeyboardInterrupt
+
+    with Store(tmp_path) as store:
+        monkeypatch.setattr(os, "write", ended)
+        with pytest.raises(KeyboardInterrupt):
+            store.append({"key": "a", "status": "done"})
+        monkeypatch.setattr(os, "write", write)
+    assert list(store.records()) == ["a"]

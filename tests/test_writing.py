@@ -1,5 +1,8 @@
 """What is written is read again as it was, in every format."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,6 +20,7 @@ from clems.datasets import (
     write_libsvm,
     write_table,
 )
+from clems.datasets.writing import replacing
 
 anew = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # each example overwrites the file
 
@@ -132,3 +136,67 @@ def test_a_mulan_pair_is_complete(tmp_path):
     tmp_path.joinpath("some.xml").unlink()
     with pytest.raises(DataError, match="nothing says which attributes are labels"):
         read_arff(tmp_path / "some.arff")
+
+
+def test_a_file_keeps_the_permissions_of_the_one_that_it_replaces(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("old")
+    path.chmod(0o640)
+    with replacing(path) as file:
+        assert {one.stat().st_mode & 0o077 for one in tmp_path.iterdir() if one != path} <= {0o040}
+        file.write(b"new")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", 0o640)
+
+
+def test_what_a_link_points_to_is_replaced(tmp_path):
+    folder = tmp_path / "real"
+    folder.mkdir()
+    link = tmp_path / "link.csv"
+    link.symlink_to(folder / "rows.csv")
+    for text in (b"first", b"second"):  # the first time the link points to nothing yet
+        with replacing(link) as file:
+            file.write(text)
+        assert link.is_symlink()
+        assert folder.joinpath("rows.csv").read_bytes() == text
+    assert [path.name for path in folder.iterdir()] == ["rows.csv"]
+    circle = tmp_path / "circle.csv"
+    circle.symlink_to(circle)
+    with pytest.raises(OSError, match=r"leads nowhere"), replacing(circle):
+        pass
+    assert circle.is_symlink()
+
+
+def test_all_is_on_the_disk_before_it_takes_the_place_of_another(tmp_path, monkeypatch):
+    done = []
+    fsync, replace = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda number: done.append(os.fstat(number).st_size) or fsync(number))
+    monkeypatch.setattr(os, "replace", lambda *paths: done.append("replace") or replace(*paths))
+    with replacing(tmp_path / "rows.csv") as file:
+        file.write(b"1234")
+    assert done == [4, "replace"]
+
+
+def test_a_pipe_is_written_to_as_it_is(tmp_path):
+    path = tmp_path / "pipe.csv"
+    os.mkfifo(path)
+    with ThreadPoolExecutor() as other:
+        read = other.submit(path.read_bytes)
+        with replacing(path) as file:
+            file.write(b"rows")
+        assert read.result() == b"rows"
+    assert path.is_fifo()
+
+
+def test_of_two_who_write_at_once_one_wins_and_the_file_is_whole(tmp_path):
+    path = tmp_path / "rows.csv"
+
+    def write(letter):
+        for _ in range(20):
+            with replacing(path) as file:
+                for _ in range(10):
+                    file.write(letter * 10_000)
+
+    with ThreadPoolExecutor() as both:
+        list(both.map(write, (b"a", b"b")))
+    assert path.read_bytes() in (b"a" * 100_000, b"b" * 100_000)
+    assert list(tmp_path.iterdir()) == [path]

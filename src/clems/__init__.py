@@ -1,6 +1,6 @@
 """Cost-sensitive multi-label classification."""
 
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # as in typing, which is not imported so that `python -m clems` imports next to nothing at first
 
 __version__ = "0.1.0"
 
@@ -45,7 +45,7 @@ else:
     # Names are imported when they are asked for: the command's help and completion must not wait for scikit-learn.
     _MODULES = ("candidates", "cost", "costs", "criteria", "smacof", "learners", "persistence")
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> object:
         from importlib import import_module
 
         if name not in __all__:

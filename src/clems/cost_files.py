@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from importlib import import_module
+from importlib import import_module, invalidate_caches
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from clems.cost import Cost
@@ -113,28 +114,102 @@ def read_prices(path: str | Path, label_names: Sequence[str]) -> Cost:
 def function_of(text: str) -> Callable[[Any, Any], Any]:
     """Import the function that ``module:function`` names, also from the working directory."""
     module_name, _, name = text.partition(":")
-    with from_here():
-        try:
-            module = import_module(module_name)
-        except ImportError as error:
-            raise ValueError(f"{text} cannot be imported: {error}.") from None
-        except Exception as error:  # whatever a user's module raises
-            raise ValueError(f"{text} cannot be imported: {type(error).__name__}: {error}.") from error
+    module = module_named(module_name, text)
     function = getattr(module, name, None)
     if not callable(function):
-        raise ValueError(f"The module {module_name} has no function {name!r}.")
+        raise ValueError(f"The module {module_name} has no function {name!r}{_place(module)}.")
     return function  # type: ignore[no-any-return]
 
 
-@contextmanager
-def from_here() -> Iterator[None]:
-    """Import from the working directory too, as ``python -m`` does, but an installed command does not."""
-    here = str(Path.cwd())
-    sys.path.insert(0, here)
+def module_named(name: str, asked: str = "") -> ModuleType:
+    """Import a module that the user asks for, from the working directory if there is none of the name elsewhere.
+
+    Nothing else is ever imported from there, but what the module itself imports.
+
+    Parameters
+    ----------
+    name : str
+        Name of the module, with dots if it is a part of a package.
+    asked : str, default=""
+        What the user has written, for saying that it is wrong; by default the name.
+
+    Returns
+    -------
+    module
+    """
+    if HERE not in sys.meta_path:
+        sys.meta_path.append(HERE)  # last, so that nothing there takes the place of something installed
+    root = name.partition(".")[0]
+    if root not in sys.modules:
+        HERE.folders[root] = str(Path.cwd())
+        invalidate_caches()
     try:
-        yield
-    finally:
-        sys.path.remove(here)
+        return import_module(name)
+    except ImportError as error:
+        raise ValueError(f"{asked or name} cannot be imported: {error}.") from None
+    except Exception as error:  # whatever a user's module raises
+        raise ValueError(f"{asked or name} cannot be imported: {type(error).__name__}: {error}.") from error
+
+
+class _Here:
+    """Finds modules that were asked for in the folder where the user was then, and what they import beside them.
+
+    Other packages look for optional ones as they are imported; those are not found here, whatever files there are.
+
+    Attributes
+    ----------
+    folders : dict
+        Folder of each module that was asked for, or that such a module has asked for.
+    """
+
+    def __init__(self) -> None:
+        self.folders: dict[str, str] = {}
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """Find a module that is no part of a package; Python finds the parts of packages by itself."""
+        if path is not None:
+            return None
+        folder = self.folders.get(name) or self.folders.get(_importer())
+        spec = None if folder is None else PathFinder.find_spec(name, [folder], target)
+        if folder is not None and spec is not None:
+            self.folders[name] = folder
+        return spec
+
+
+HERE = _Here()
+
+
+def _importer() -> str:
+    """Name of the module or package whose code is importing at this moment."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        root = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if root not in ("importlib", "_frozen_importlib") and frame.f_globals is not globals():
+            return root
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""
+
+
+class Modules:
+    """Modules that came from a working directory: where this is sent to, they can be imported from there too.
+
+    It has to be sent before what refers to them.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrived, (dict(HERE.folders),)
+
+
+def _arrived(folders: dict[str, str]) -> Modules:
+    HERE.folders.update(folders)
+    if HERE not in sys.meta_path:
+        sys.meta_path.append(HERE)
+    return Modules()
+
+
+def _place(module: ModuleType) -> str:
+    file = getattr(module, "__file__", None)
+    return f" ({file})" if file else ""
 
 
 def _some(names: Sequence[str]) -> str:

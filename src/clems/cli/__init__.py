@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import signal
 import sys
 import warnings
-from typing import Any, NoReturn
+from typing import Any
 
 import typer
 
+from clems import process
 from clems.cli import datasets, experiment
 from clems.cli.compare import compare
 from clems.cli.console import EXITS, sentence_of
@@ -51,27 +52,31 @@ def main(arguments: list[str] | None = None) -> Any:
         try:
             try:
                 app(arguments)
-            except SystemExit as end:  # typer turns an interruption into this
-                if end.code == INTERRUPTED:
+            except SystemExit as end:
+                if end.code == INTERRUPTED:  # typer turns an interruption into this
                     raise KeyboardInterrupt from None
+                if isinstance(end.__context__, BrokenPipeError):  # and this into exit code 1
+                    raise end.__context__ from None
                 sys.stdout.flush()  # here, where it can still be told that this fails
                 raise
         except KeyboardInterrupt:
-            _end("Interrupted; what was finished is kept, and no file is left half-written.", INTERRUPTED)
+            sentence = f"{process.how_ended()}; what was finished is kept, and no file is left half-written."
+            code = process.code_of_end()
+        except BrokenPipeError:  # whoever reads the output wants no more of it, as head does
+            sentence, code = "", process.end_by(signal.SIGPIPE)
         except Exception as error:
-            if not isinstance(error, (ValueError, OSError, ImportError)) and not hasattr(error, "__notes__"):
+            kinds = (ValueError, OSError, ImportError, MemoryError, RecursionError)
+            if not isinstance(error, kinds) and not hasattr(error, "__notes__"):
                 raise  # a fault of ours, which wants its traceback
-            _end(f"Error: {sentence_of(error)}", 1)
-
-
-def _end(sentence: str, code: int) -> NoReturn:
-    typer.echo(sentence, err=True)
+            sentence, code = f"Error: {sentence_of(error)}", 1
+    if sentence:
+        process.say(sentence)
     try:
         sys.stdout.flush()
     except OSError:  # what could not be written is not to be tried, and complained about, when Python ends
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        process.silence(sys.stdout)
     sys.exit(code)
 
 
 def _note(message: Warning | str, *_: Any) -> None:
-    typer.echo(f"Note: {message}", err=True)
+    process.say(f"Note: {message}")

@@ -6,21 +6,27 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from clems.cli.console import (
     Decimal,
     Delimiter,
     Drop,
     Encoding,
+    Force,
     Json,
     Quiet,
     Separator,
     Tags,
+    check_output,
+    doing,
     names_in,
     note,
     print_json,
 )
 from clems.cli.fit import Cost, Labels, read_training
+
+WIDTH = 100  # characters of a line of the table
 
 
 def compare(
@@ -45,6 +51,7 @@ def compare(
     encoding: Encoding = "utf-8",
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same splits and models.")] = 0,
     jobs: Annotated[int | None, typer.Option(min=1, help="Fits at a time; by default the number of cores.")] = None,
+    force: Force = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -61,13 +68,19 @@ def compare(
     from clems.cost_files import read_cost
     from clems.experiments import compare as run_comparison
     from clems.experiments.compare import QUICK
+    from clems.experiments.report import show_report
     from clems.experiments.running import parse_budget
+    from clems.experiments.store import RECORDS
 
+    if output is not None:
+        check_output(output, force, file, labels, cost, store and store / RECORDS)
     seconds = None if budget is None else parse_budget(budget)
     options: dict[str, Any] = {"tags": tags, "separator": separator, "delimiter": delimiter, "nominal": "one-hot"}
     options |= {"drop": names_in(drop), "decimal": decimal, "encoding": encoding}
+    doing(f"Reading {file}")
     data = read_training(file, labels=labels, **options)
     meant = read_cost(cost or "f1", list(data.label_names))
+    doing(f"Comparing learners on {data.X.shape[0]:,} rows")
     found = run_comparison(
         data,
         meant if isinstance(meant, str) else _by_name(cost or "f1", meant),
@@ -84,7 +97,7 @@ def compare(
     if json:
         print_json({"best": found.best, "learners": found.table.to_dict("index")})
     else:
-        typer.echo(str(found))
+        show_report(found.plan, found.records, Console(width=WIDTH))
         note(f"Best mean: {found.best}.", quiet)
 
 

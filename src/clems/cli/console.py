@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from traceback import extract_tb
 from typing import Annotated, Any
 
 import typer
 
+from clems import process
+
 EXITS = (
     "Exit codes: 0 all is well, 1 something went wrong and one sentence says what, 2 the command was not used rightly, "
-    "130 interrupted."
+    "130 interrupted; SIGTERM and SIGHUP end it as they end others, once it has cleaned up."
 )
+_doing = ""
 WIDE = 200  # characters of a line that nobody looks at
-FLAGS = "cost|labels|tags|separator|pairs|row_id|drop|nominal|delimiter|decimal|encoding"
+FLAGS = "cost|labels|tags|separator|pairs|row_id|drop|nominal|delimiter|decimal|encoding|spreadsheet_safe"
 
 
 def _not_zero(jobs: int | None) -> int | None:
@@ -41,6 +47,7 @@ Trust = Annotated[
     list[str] | None,
     typer.Option(metavar="MODULE:FUNCTION", help="A cost of your own that the model may use; repeat for more."),
 ]
+Force = Annotated[bool, typer.Option("--force", help="Write even over a file that this command reads.")]
 Jobs = Annotated[int | None, typer.Option(callback=_not_zero, help="Cores to use; -1 for all.")]
 Model = Annotated[str, typer.Argument(help="The model, a file that 'clems fit' has written.", show_default=False)]
 
@@ -57,6 +64,28 @@ def input_of(file: str) -> Any:
     return sys.stdin.buffer if file == STANDARD else file
 
 
+def check_output(output: str | Path, force: bool, *inputs: str | Path | None) -> None:
+    """Refuse an output that cannot be written, and, unless that is forced, one that is an input too.
+
+    The same file is the same by whatever path or link; pipes and devices may be both.
+    """
+    from clems.datasets.mulan import xml_beside
+    from clems.datasets.writing import check_place, is_written_whole
+
+    path = Path(output)
+    check_place(path)
+    if force or not path.exists() or not is_written_whole(path):
+        return
+    given = [Path(file) for file in inputs if file is not None and file != STANDARD]
+    given += [xml for file in given if ".arff" in file.name.lower() and (xml := xml_beside(file)) is not None]
+    for file in given:
+        if file.exists() and file.samefile(path):
+            also = "" if file == path else f", the same file as {file},"
+            raise ValueError(
+                f"{path}{also} is read by this command and would be replaced; choose another --output, or say --force."
+            )
+
+
 def names_in(text: str | None) -> list[str]:
     """Names or patterns with commas between; a comma in a name is written ``?``, which stands for any character."""
     return [name.strip() for name in (text or "").split(",") if name.strip()]
@@ -65,12 +94,19 @@ def names_in(text: str | None) -> list[str]:
 def note(text: str, quiet: bool) -> None:
     """Say something beside the result, on standard error."""
     if not quiet:
-        typer.echo(text, err=True)
+        process.say(text)
 
 
 def print_json(value: Any) -> None:
     """Print a result for scripts; what is no number, or infinite, is null."""
-    typer.echo(json.dumps(_plain(value), ensure_ascii=False, indent=1))
+    text = json.dumps(_plain(value), ensure_ascii=False, indent=1)
+    typer.echo(text.encode("utf-8", "backslashreplace"))  # whatever the encoding of the terminal
+
+
+def print_path(path: Path) -> None:
+    """Print where something was written, exactly; if standard output is closed, the file is all that was asked for."""
+    if process.STDOUT not in process.CLOSED:
+        typer.echo(os.fsencode(path))
 
 
 def _plain(value: Any) -> Any:
@@ -118,8 +154,9 @@ def progress(text: str, quiet: bool) -> Iterator[Callable[[float | None, str], N
     callable
         Takes the share that is done, or None, and what to say now.
     """
+    doing(text)
     if quiet or not sys.stderr.isatty():
-        yield lambda _share, _text: None
+        yield lambda _share, text: doing(text)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -129,13 +166,31 @@ def progress(text: str, quiet: bool) -> Iterator[Callable[[float | None, str], N
         task = shown.add_task(text, total=None)
 
         def update(share: float | None, text: str) -> None:
+            doing(text)
             shown.update(task, description=text, total=None if share is None else 1.0, completed=share or 0.0)
 
         yield update
 
 
+def doing(text: str) -> None:
+    """Keep in mind what is being done, to say it if the memory is not enough."""
+    global _doing
+    _doing = text
+
+
 def sentence_of(error: Exception) -> str:
     """Say in one line what went wrong, with options as they are written on a command line."""
+    while_doing = f" ({_doing})" if _doing else ""
+    if isinstance(error, MemoryError):
+        told = str(error).strip().partition("\n")[0].rstrip(".")
+        return (
+            f"The memory is not enough{while_doing}{f': {told}' if told else ''}; try it with fewer rows or trees, "
+            "fewer jobs at a time, or on a computer with more of it."
+        )
+    if isinstance(error, RecursionError):
+        return f"Something that was given is nested too deeply{while_doing}."
+    if isinstance(error, OSError) and error.errno == errno.EBADF and error.filename is None:
+        return "A standard stream that is needed is closed; give the names of files, and --output."
     if notes := getattr(error, "__notes__", None):  # on what a function of the user's raised
         last = extract_tb(error.__traceback__)[-1]
         return f"{notes[0]} {type(error).__name__}: {error} ({last.filename}, line {last.lineno})."

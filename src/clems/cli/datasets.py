@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from clems.cli.console import EXITS, Json, Quiet, note, print_json, print_table, progress
+from clems.cli.console import EXITS, Force, Json, Quiet, check_output, note, print_json, print_table, progress
 from clems.cli.inspect import show_dataset
 
 app = typer.Typer(help="The usual datasets by name: list, fetch, describe.", no_args_is_help=True, epilog=EXITS)
@@ -59,6 +59,7 @@ def fetch(
     ] = None,
     subset: Subset = Part.all,
     data_home: Home = None,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Get a dataset: from a folder of yours, the cache or OpenML; and write it to a file, if you say which.
@@ -73,15 +74,16 @@ def fetch(
     from clems.datasets.libsvm import read_libsvm
     from clems.datasets.reading import reader_of
     from clems.datasets.table import read_table
-    from clems.datasets.writing import check_place, write_arff, write_libsvm, write_table
+    from clems.datasets.writing import write_arff, write_libsvm, write_table
 
     if output is not None:
-        check_place(output)
+        check_output(output, force)
         reader = reader_of(output)
         write = write_table if reader is read_table else write_libsvm if reader is read_libsvm else write_arff
     with progress(f"Fetching {name}", quiet):
         data = load_dataset(name, subset.value, data_home)
         if output is not None:
+            check_output(output, force, data.source or None)
             write(data, output)
     note(f"{data!r} from {data.source}" + (f"; written to {output}." if output is not None else "."), quiet)
 

@@ -12,6 +12,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from clems.cli.console import Force, check_output, doing, print_path
+from clems.process import say
+
 if TYPE_CHECKING:
     from clems.experiments.plan import Plan
 
@@ -96,7 +99,7 @@ def run(
     chosen = _plan(spec, datasets, learners)
     seconds = None if budget is None else parse_budget(budget)
     folder = _folder(spec, store)
-    console = Console(stderr=True)
+    doing(f"Running trials of {spec}")
     outcome = run_trials(
         chosen.trials,
         Store(folder),
@@ -108,17 +111,16 @@ def run(
         scheduler=scheduler,
         budget=seconds,
         retry_failed=retry_failed,
-        console=console,
     )
     failed = f", {outcome.failed:,} failed" if outcome.failed else ""
     left = f", {outcome.left:,} left" if outcome.left else ""
     took = _duration(outcome.seconds)
-    console.print(f"{outcome.done:,} trials done{failed}{left} after {took}; records are in {folder}.")
+    say(f"{outcome.done:,} trials done{failed}{left} after {took}; records are in {folder}.")
     if outcome.failed:
         reasons = Counter(record["error"] for record in _failures(Store(folder).records(), chosen))
         for reason, times in reasons.most_common(REASONS):
-            console.print(f"{times:,} × {reason}", markup=False, highlight=False)
-        console.print("--retry-failed tries them again.")
+            say(f"{times:,} × {reason}")
+        say("--retry-failed tries them again.")
         raise typer.Exit(1)
 
 
@@ -131,28 +133,34 @@ def report(
     ] = None,
     datasets: Some = None,
     learners: Some = None,
+    force: Force = False,
 ) -> None:
     """Show what the records say, beside printed values where there are some; what is missing is said.
 
     Example: clems experiment report experiments/paper/table2.toml --store results/table2 --output table2.md
     """
     from clems.experiments.report import show_report, write_report
-    from clems.experiments.store import Store
+    from clems.experiments.spec import DataSpec
+    from clems.experiments.store import RECORDS, Store
 
     chosen, folder = _plan(spec, datasets, learners), _folder(spec, store)
+    if output is not None:
+        read = [own.path for own in chosen.spec.data.values() if isinstance(own, DataSpec)]
+        check_output(output, force, spec, folder / RECORDS, chosen.spec.printed, *read)
     records = Store(folder).records()
     if output is None:
         show_report(chosen, records, Console())
         return
     command = f"clems experiment report {shlex.quote(str(spec))} --store {shlex.quote(str(folder))}"
     for path in write_report(chosen, records, output, command=f"{command} --output {shlex.quote(str(output))}"):
-        typer.echo(path)
+        print_path(path)
 
 
 def _plan(spec: Path, datasets: str | None, learners: str | None) -> Plan:
     from clems.experiments.plan import make_plan
     from clems.experiments.spec import read_spec
 
+    doing(f"Reading {spec}")
     chosen = [None if names is None else names.split(",") for names in (datasets, learners)]
     return make_plan(read_spec(spec)).part(*chosen)
 

@@ -16,11 +16,13 @@ from clems.cli.console import (
     Delimiter,
     Drop,
     Encoding,
+    Force,
     Jobs,
     Json,
     Quiet,
     Separator,
     Tags,
+    check_output,
     names_in,
     note,
     print_json,
@@ -87,6 +89,7 @@ def fit(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")] = 0,
     jobs: Jobs = None,
+    force: Force = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -100,10 +103,9 @@ def fit(
 
         clems fit yeast.arff --cost rank --learner pcc --set n_trees=200 -o yeast.clems
     """
-    from clems.datasets.writing import check_place
     from clems.persistence import info_of, save
 
-    check_place(output)
+    check_output(output, force, file, pairs, labels, cost)
     start = perf_counter()
     with progress(f"Reading {file}", quiet) as update:
         data = read_training(
@@ -212,6 +214,6 @@ def _parsed(texts: list[str]) -> dict[str, Any]:
             raise ValueError(f"--set takes NAME=VALUE; got {text!r}.")
         try:
             found[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, MemoryError, RecursionError):  # the last two of text that is nested deeply
             found[name] = value
     return found

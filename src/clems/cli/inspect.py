@@ -16,6 +16,7 @@ from clems.cli.console import (
     Quiet,
     Separator,
     Tags,
+    doing,
     names_in,
     note,
     print_json,
@@ -51,6 +52,7 @@ def inspect(
 
         clems inspect tickets.csv --labels "tag_*"
     """
+    doing(f"Reading {file}")
     with Path(file).open("rb") as start:
         is_model = start.read(len(MODEL)) == MODEL
     if is_model or file.endswith(SUFFIX):

@@ -10,12 +10,14 @@ from clems.cli.console import input_of
 
 
 def load_model(path: str, trust: Iterable[str]) -> Any:
-    """Load a model; functions of one's own are ``module:function`` and may lie in the working directory."""
-    from clems.cost_files import from_here
+    """Load a model; only modules of what is trusted, ``module:function``, may lie in the working directory."""
+    from clems.cost_files import module_named
     from clems.persistence import load
 
-    with from_here():
-        return load(path, [name.replace(":", ".") for name in trust])
+    names = [name if ":" in name else ":".join(name.rsplit(".", 1)) for name in trust]
+    for name in names:
+        module_named(name.partition(":")[0], f"--trust {name}")
+    return load(path, [name.replace(":", ".") for name in names])
 
 
 def wanted_by(model: Any, **options: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from time import perf_counter
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
@@ -17,11 +16,13 @@ from clems.cli.console import (
     Delimiter,
     Drop,
     Encoding,
+    Force,
     Jobs,
     Model,
     Quiet,
     Rows,
     Trust,
+    check_output,
     input_of,
     names_in,
     note,
@@ -61,6 +62,13 @@ def predict(
     decimal: Decimal = ".",
     encoding: Encoding = "utf-8",
     jobs: Jobs = None,
+    spreadsheet_safe: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet-safe", help="Put ' before text that a spreadsheet would run as a formula; CSV and TSV only."
+        ),
+    ] = False,
+    force: Force = False,
     quiet: Quiet = False,
     json: Annotated[bool, typer.Option("--json", help="JSON lines instead of CSV on standard output.")] = False,
 ) -> None:
@@ -80,6 +88,8 @@ def predict(
     from clems.datasets.new_rows import NewRows
     from clems.datasets.writing import appending
 
+    if output != STANDARD:
+        check_output(output, force, model, file, cost)
     start = perf_counter()
     with progress(f"Loading {model}", quiet) as update:
         fitted = load_model(model, trust or [])
@@ -91,7 +101,7 @@ def predict(
         columns = output_columns(wanted.keep, wanted.labels, proba, expected_cost)
         rows = NewRows(input_of(file), wanted, delimiter=delimiter, decimal=decimal, encoding=encoding)
         n = 0
-        with _output(output, json) as (target, form), appending(target, form) as write:
+        with _output(output, json) as (target, form), appending(target, form, spreadsheet_safe) as write:
             for piece in rows:
                 write(_answers(fitted, decide, piece, columns, proba, expected_cost))
                 n += piece.X.shape[0]
@@ -167,13 +177,12 @@ def _answers(
 @contextmanager
 def _output(path: str, json: bool) -> Iterator[tuple[IO[bytes], str]]:
     """Where to write and in which form; a file is there when all is written, or not at all."""
-    from clems.datasets.writing import form_of, replacing
+    from clems.datasets.writing import form_of, is_written_whole, replacing
 
     if path == STANDARD:
         yield sys.stdout.buffer, "jsonl" if json else "csv"
         sys.stdout.buffer.flush()  # a full disk is told now
         return
-    special = Path(path).exists() and not Path(path).is_file()
-    form = ("jsonl" if json else "csv") if special else form_of(path)
+    form = form_of(path) if is_written_whole(path) else "jsonl" if json else "csv"
     with replacing(path) as file:
         yield file, form

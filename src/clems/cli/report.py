@@ -12,13 +12,16 @@ from clems.cli.console import (
     Delimiter,
     Drop,
     Encoding,
+    Force,
     Model,
     Quiet,
     Rows,
     Separator,
     Tags,
     Trust,
+    check_output,
     names_in,
+    print_path,
     progress,
 )
 from clems.cli.models import ask, labelled_rows, load_model, wanted_by
@@ -37,6 +40,7 @@ def report(
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
     encoding: Encoding = "utf-8",
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Write a report on a model: criteria, the label map, expected costs, labels, mistakes, other costs.
@@ -49,9 +53,7 @@ def report(
 
         clems report model.clems test.csv --tags tags --separator ";" --title "Tickets of May"
     """
-    from clems.datasets.writing import check_place
-
-    check_place(output)
+    check_output(output, force, model, file)
     with progress("Reading", quiet) as update:
         fitted = load_model(model, trust or [])
         wanted = wanted_by(fitted, truth=True, tags=tags, separator=separator, drop=names_in(drop))
@@ -60,4 +62,4 @@ def report(
         from clems.report import write_report
 
         written = ask(lambda rows: write_report(fitted, rows, Y, output, title=title, n_mistakes=mistakes), fitted, X)
-    typer.echo(written)
+    print_path(written)

@@ -9,9 +9,10 @@ import io
 import lzma
 import os
 import re
+import stat
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,6 +28,8 @@ from clems.datasets.table import import_parquet
 PLAIN = re.compile(r"[A-Za-z0-9_.:+/-]+")
 ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
+STREAM = re.compile(r"/dev/stdout|/dev/stderr|(?:/dev|/proc/self)/fd/(\d+)")  # of this process
 ROWS = 1000  # rows written at a time, so that a sparse dataset is never dense as a whole
 
 
@@ -106,30 +109,84 @@ def check_place(path: Path) -> None:
         raise IsADirectoryError(f"{path} is a folder; give the name of a file.")
 
 
+def is_written_whole(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is that of a file, which another one can take the place of; else it is a stream or a device."""
+    path = Path(path)
+    return STREAM.fullmatch(os.fspath(path)) is None and (not path.exists() or path.is_file())
+
+
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file for writing that takes the place of another only when all is written."""
+    """Open a file for writing that takes the place of another only when all is written and on the disk.
+
+    The new file has the permissions of the one that it replaces. Of a link, what it points to is replaced. A pipe, a
+    device or a standard stream of this process is written to as it is.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, compressed if it ends in ``.gz``, ``.bz2`` or ``.xz``.
+
+    Yields
+    ------
+    binary file
+    """
     path = Path(path)
     check_place(path)
-    if path.exists() and not path.is_file():  # a device or a pipe: a file must not take its place
-        with path.open("wb") as raw:
-            yield raw
+    if not is_written_whole(path):
+        stream = STREAM.fullmatch(os.fspath(path))
+        number = os.dup(int(stream[1] or STREAMS[stream[0]])) if stream else os.open(path, os.O_WRONLY)
+        with os.fdopen(number, "wb") as raw, _packed(path, raw) as file:
+            yield file
         return
-    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise OSError(f"{path} is a link that leads nowhere.")
+    check_place(target)
+    unfinished = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
     try:
-        with unfinished.open("xb") as raw:
-            opener: Any = OPENERS.get(path.suffix.lower())
-            if opener is None:
-                yield raw
-            else:
-                with opener(raw, "wb") as packed:
-                    yield packed
-        unfinished.replace(path)
+        with os.fdopen(_created(unfinished, target), "wb") as raw:
+            with _packed(path, raw) as file:
+                yield file
+            raw.flush()
+            os.fsync(raw.fileno())
+        unfinished.replace(target)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
 
 
+def _created(path: Path, like: Path) -> int:
+    """Create a file with the owner and permissions of another, if that is there."""
+    how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    if not like.exists():
+        return os.open(path, how, 0o666)
+    old = like.stat()
+    number = os.open(path, how, 0o600)  # nobody else reads it before it is as it should be
+    try:
+        if hasattr(os, "fchown") and (old.st_uid, old.st_gid) != (os.fstat(number).st_uid, os.fstat(number).st_gid):
+            with suppress(OSError):  # only the superuser may give files away
+                os.fchown(number, old.st_uid, old.st_gid)
+        path.chmod(stat.S_IMODE(old.st_mode))
+    except BaseException:
+        os.close(number)
+        raise
+    return number
+
+
+@contextmanager
+def _packed(path: Path, raw: IO[bytes]) -> Iterator[IO[bytes]]:
+    opener: Any = OPENERS.get(path.suffix.lower())
+    if opener is None:
+        yield raw
+    else:
+        with opener(raw, "wb") as file:
+            yield file
+
+
+SHEETS = {"csv": ",", "tsv": "\t"}  # forms that spreadsheets open, and what is between two cells
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # how a cell begins that they would run
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 FORMS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 
 
@@ -142,7 +199,7 @@ def form_of(path: str | os.PathLike[str]) -> str:
 
 
 @contextmanager
-def appending(file: IO[bytes], form: str) -> Iterator[Callable[[pd.DataFrame], None]]:
+def appending(file: IO[bytes], form: str, spreadsheet_safe: bool = False) -> Iterator[Callable[[pd.DataFrame], None]]:
     """Write DataFrames of the same columns one below the other.
 
     Parameters
@@ -151,12 +208,16 @@ def appending(file: IO[bytes], form: str) -> Iterator[Callable[[pd.DataFrame], N
         Where to; it is not closed.
     form : {"csv", "tsv", "jsonl", "parquet"}
         How.
+    spreadsheet_safe : bool, default=False
+        Whether text in CSV and TSV that a spreadsheet would take for a formula gets an apostrophe before it.
 
     Yields
     ------
     callable
         Writes one of them.
     """
+    if spreadsheet_safe and form not in SHEETS:
+        raise ValueError(f"spreadsheet_safe= is for CSV and TSV, not for {form}, which has no formulas.")
     writer: Any = None
 
     def append(frame: pd.DataFrame) -> None:
@@ -171,13 +232,32 @@ def appending(file: IO[bytes], form: str) -> Iterator[Callable[[pd.DataFrame], N
             writer = writer or parquet.ParquetWriter(file, table.schema)
             writer.write_table(table)
         else:
-            separator = "\t" if form == "tsv" else ","
-            file.write(frame.to_csv(header=writer is None, index=False, sep=separator, lineterminator="\n").encode())
+            quoting = csv.QUOTE_MINIMAL
+            if spreadsheet_safe:
+                frame, quoting = _harmless(frame), csv.QUOTE_NONNUMERIC
+            text = frame.to_csv(
+                header=writer is None, index=False, sep=SHEETS[form], lineterminator="\n", quoting=quoting
+            )
+            file.write(text.encode())
             writer = writer or True
 
     yield append
     if form == "parquet" and writer:
         writer.close()
+
+
+def _harmless(frame: pd.DataFrame) -> pd.DataFrame:
+    """Put an apostrophe before names and text that a spreadsheet would take for a formula; numbers are none."""
+
+    def cell(value: Any) -> Any:
+        formula = isinstance(value, str) and value.startswith(FORMULA) and not NUMBER.fullmatch(value)
+        return f"'{value}" if formula else value
+
+    words = [place for place, kind in enumerate(frame.dtypes) if kind.kind not in "biuf"]
+    safe = frame.copy()
+    for place in words:
+        safe.isetitem(place, frame.iloc[:, place].map(cell))
+    return safe.set_axis([cell(name) for name in frame.columns], axis="columns")
 
 
 def _arff(dataset: Dataset) -> Iterator[bytes]:

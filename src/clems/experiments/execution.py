@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from itertools import islice
-from multiprocessing import connection, get_all_start_methods, get_context, parent_process
+from multiprocessing import connection, get_all_start_methods, get_context, parent_process, resource_tracker
 from time import monotonic, perf_counter
 from types import ModuleType
 from typing import Any, Protocol, TypeVar
@@ -24,6 +24,7 @@ from typing import Any, Protocol, TypeVar
 from joblib import cpu_count  # type: ignore[import-untyped]
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
+from clems.cost_files import Modules
 from clems.experiments.store import Record, plain
 
 KEPT = 2  # datasets that a process remembers: that of most trials, and that of the last ones of those before
@@ -233,7 +234,7 @@ class _Worker:
     def __init__(self, work: Work, costs: Any, packed: Callable[[str], Callable[[], bytes]]) -> None:
         context = _context(work.__module__)
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, work, costs), daemon=True)
+        self.process = context.Process(target=_serve, args=(Modules(), theirs, work, costs), daemon=True)
         with _modest_start(), _apart_from_main([work, costs]):
             self.process.start()
         theirs.close()
@@ -278,7 +279,11 @@ def _modest_start() -> Iterator[None]:
     """Start processes that have one thread for linear algebra from the beginning, and leave Ctrl-C to this one."""
     before = {name: os.environ.get(name) for name in THREADS}
     os.environ.update(dict.fromkeys(THREADS, "1"))
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]) if hasattr(signal, "pthread_sigmask") else None
+    mask = None
+    if hasattr(signal, "pthread_sigmask"):
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])  # a closed terminal is no end for the next
+        resource_tracker.ensure_running()  # now, as it would undo what follows
+        signal.pthread_sigmask(signal.SIG_SETMASK, {*mask, signal.SIGINT})
     try:
         yield
     finally:
@@ -305,7 +310,7 @@ def _apart_from_main(needed: Any) -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
-def _serve(parent: connection.Connection, work: Work, costs: Any) -> None:
+def _serve(modules: Modules, parent: connection.Connection, work: Work, costs: Any) -> None:  # noqa: ARG001
     """Do what a worker does: trials, until there is nobody to tell."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -416,7 +421,7 @@ def _on_dask(
         # A task that makes the data is done again when all workers that had it are dead; scattered data would be lost.
         made = lru_cache(KEPT)(lambda name: _got(lambda: _send(client, load(name))))
         stack.callback(made.cache_clear)
-        there = partial(_attempt_there, work=work, costs=costs)
+        there = partial(_attempt_there, modules=Modules(), work=work, costs=costs)
         under_way: dict[Any, T] = {}
         stack.callback(lambda: client.cancel(list(under_way), force=True))
         completed = distributed.as_completed(loop=client.loop)
@@ -456,7 +461,8 @@ def _send(client: Any, dataset: Any) -> Any:
 
 def _cluster(distributed: Any, jobs: int) -> Any:
     """Start a cluster of processes of this computer, whose memory is not limited, as it is not without Dask either."""
-    with import_module("dask").config.set({"distributed.scheduler.allowed-failures": DEATHS - 1}):
+    settings = {"distributed.scheduler.allowed-failures": DEATHS - 1}
+    with import_module("dask").config.set(settings), _modest_start():
         return distributed.LocalCluster(
             n_workers=jobs,
             threads_per_worker=1,
@@ -466,7 +472,7 @@ def _cluster(distributed: Any, jobs: int) -> Any:
         )
 
 
-def _attempt_there(trial: AnyTrial, dataset: Any, work: Work, costs: Any) -> Record:
+def _attempt_there(trial: AnyTrial, dataset: Any, modules: Modules, work: Work, costs: Any) -> Record:  # noqa: ARG001
     """Carry out a trial on a worker that has the data."""
     return attempt(trial, work, lambda: dataset, costs)
 

@@ -369,6 +369,8 @@ def read_spec(path: str | Path) -> Spec:
         given = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SpecError(f"{path} is not TOML: {error}.") from None
+    except RecursionError:
+        raise SpecError(f"{path} cannot be read: it is nested too deeply.") from None
     spec = check_spec(given, str(path))
     folder = path.resolve().parent
     data = {name: _seen_from(folder, own) for name, own in spec.data.items() if isinstance(own, DataSpec)}

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 Record = dict[str, Any]
 
+RECORDS = "records.jsonl"
 STATUSES = ("done", "failed")
 BLOCK = 1 << 16  # bytes that are read from the end to find the last line; twice as many as often as it takes
 
@@ -83,7 +84,7 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        self.path = self.folder / "records.jsonl"
+        self.path = self.folder / RECORDS
         self._lock: int | None = None
         self._file: int | None = None
 
@@ -130,8 +131,9 @@ class Store:
             written = os.write(self._file, line)
             while written < len(line):  # a full disk takes a part first and then says why
                 written += os.write(self._file, line[written:])
-        except BaseException:
-            os.ftruncate(self._file, end)
+        except BaseException:  # a signal may come when all is written, and a record that is whole is kept
+            if os.lseek(self._file, 0, os.SEEK_END) < end + len(line):
+                os.ftruncate(self._file, end)
             raise
 
     def records(self) -> dict[str, Record]:
@@ -158,7 +160,9 @@ class Store:
                 if not line.endswith(b"\n"):
                     return
                 if broken is not None:
-                    raise StoreError(f"{self.path}, line {broken}: this is not JSON; remove the line.")
+                    raise StoreError(
+                        f"{self.path}, line {broken}: this is not JSON, or nested too deeply; remove the line."
+                    )
                 record = _parsed(line)
                 if record is None:
                     broken = number
@@ -172,7 +176,7 @@ def _parsed(line: bytes) -> Any:
     """Value of a line of JSON, None if it is broken."""
     try:
         return json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter of what is nested too deeply
         return None
 
 

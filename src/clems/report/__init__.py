@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+from base64 import b64encode
 from collections.abc import Sequence
+from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +30,9 @@ DARK = {
     "contrast": "#f0955a",
     "paper": "#15181c",
 }
+UNWANTED = re.compile(
+    r'getElementById\("([0-9a-f]{64})"\)'
+)  # styles that plotly.js adds, unless they are there: of maps
 MOST_LABELS = 300  # lines of the table of labels
 MOST_SETS = 20  # lines of the table beside the map
 
@@ -91,10 +98,11 @@ def render(content: Content, title: str | None = None) -> str:
     title : str, default=None
         Heading; by default the learner and its cost.
     """
+    pages = _jinja()
+    style = _lines(pages.get_template("report.css.j2").render(colours=COLOURS, dark=DARK, font=FONT))
+    scripts = [_lines(_plotly()), _lines(files("clems.report").joinpath("report.js").read_text("utf-8"))]
     return str(
-        _jinja()
-        .get_template("report.html.j2")
-        .render(
+        pages.get_template("report.html.j2").render(
             c=content,
             title=title or f"{content.learner} for {content.own.title}",
             panels=[(f"criterion-{at}", one) for at, one in enumerate(content.comparison.criteria)],
@@ -103,12 +111,44 @@ def render(content: Content, title: str | None = None) -> str:
             figures=figures_of(content),
             map=None if content.map is None else map_data(content.map),
             colours=COLOURS,
-            dark=DARK,
-            font=FONT,
-            plotly=_plotly(),
+            style=style,
+            scripts=scripts,
+            taken=UNWANTED.findall(scripts[0]),
+            policy=policy_of([style, ""], scripts),  # plotly.js adds a style that is empty, and fills it later
             version=__version__,
         )
     )
+
+
+def policy_of(styles: Sequence[str], scripts: Sequence[str]) -> str:
+    """Return the content security policy of a page: these styles and scripts, pictures in the page, and nothing else.
+
+    Parameters
+    ----------
+    styles, scripts : sequence of str
+        What stands between the tags, letter by letter.
+    """
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {' '.join(map(_hash, scripts))}",
+            "style-src 'unsafe-inline'",  # for browsers that do not know the next two
+            f"style-src-elem {' '.join(map(_hash, styles))}",
+            "style-src-attr 'unsafe-inline'",  # plotly.js writes them
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _lines(text: str) -> str:
+    """Text as browsers see it, who know one kind of line ending."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def figures_of(content: Content) -> dict[str, Any]:
