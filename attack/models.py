@@ -62,7 +62,7 @@ LIMIT = 6 << 30  # bytes of address space beyond which a child gets no more
 CHEAP = {"n_trees": 2, "n_rounds": 1, "n_folds": None, "n_samples": 10, "random_state": 0}
 RANDOM = np.random.RandomState(0)
 X = RANDOM.rand(40, 5).round(3)
-Y = (X[:, :3] + 0.2 * RANDOM.rand(40, 3) > 0.6).astype(np.uint8)
+Y = (X[:, :2] + 0.2 * RANDOM.rand(40, 2) > 0.6).astype(np.uint8)
 NEW = RANDOM.rand(8, 5)
 NUMBERS = [0, 1, -1, 2, 3, 4, 5, 6, 127, 255, 256, 625, 2**15, 2**31 - 1, 2**31, -(2**31), 2**32, 2**53, 2**63 - 1]
 NUMBERS += [10**6, 10**9, 10**12, -(10**6)]
@@ -377,7 +377,7 @@ def mutated(data: bytes, rng: random.Random) -> tuple[bytes, str]:
             change(members, rng)
         except Exception:
             continue  # an earlier change left nothing to change
-    packing = rng.choice([zipfile.ZIP_DEFLATED] * 8 + [zipfile.ZIP_STORED, zipfile.ZIP_LZMA])
+    packing = rng.choices([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA], [80, 19, 1])[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return packed(members, packing), kinds[0].__name__.removeprefix("change_")
@@ -501,10 +501,16 @@ def work(jobs: list[int], seed: int, files: list[File], results: Path) -> None:
         jobs = jobs[max(place, 0) + 1 :]
 
 
+def read(path: Path) -> list[list[Any]]:
+    """Outcomes so far; a last line may be cut short."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [json.loads(line) for line in lines if line.startswith("[") and line.endswith("]")]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=10_000)
-    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--records", type=Path, help="where outcomes are kept; a run goes on from there")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--found", type=Path, default=Path("build/attack"), help="where files that did harm are kept")
@@ -517,27 +523,26 @@ def main() -> None:
             path = Path(folder) / "model.clems"
             save(model, path)
             files.append((name, path.read_bytes(), answers(load(path))))
-        start = time.perf_counter()
-        results = [Path(folder) / f"{part}.jsonl" for part in range(options.jobs)]
+        records = read(options.records) if options.records else []
+        known = {job for job, *_ in records}
+        left = [job for job in range(options.files) if job not in known]
+        results = [options.records or Path(folder) / "records.jsonl"] * options.jobs
         workers = []
         for part, result in enumerate(results):
-            jobs = list(range(options.first + part, options.first + options.files, options.jobs))
             if not (pid := os.fork()):
-                work(jobs, options.seed, files, result)
+                work(left[part :: options.jobs], options.seed, files, result)
                 os._exit(0)
             workers.append(pid)
-        failed = [os.waitpid(pid, 0)[1] for pid in workers]
-        if any(failed):
+        if any([os.waitpid(pid, 0)[1] for pid in workers]):
             sys.exit("A worker failed.")
-        records = [json.loads(line) for result in results for line in result.read_text().splitlines()]
-    seconds = time.perf_counter() - start
+        records = read(results[0])
     harm = [record for record in records if not record[3].startswith(FINE)]
     for job, name, kind, found in harm[:40]:
         data, _ = mutated(files[job % len(files)][1], random.Random(f"{options.seed} {job}"))
         options.found.mkdir(parents=True, exist_ok=True)
         (options.found / f"{options.seed}-{job}.clems").write_bytes(data)
         print(f"{job} {name} ({kind}): {found}", file=sys.stderr)
-    report = written(records, len(files), seconds, options)
+    report = written(records, len(files), options)
     print(report)
     if harm or len(records) != options.files:
         sys.exit(f"{len(harm)} of {len(records)} files did harm; {options.files} were to be tried.")
@@ -545,7 +550,7 @@ def main() -> None:
         options.output.write_text(report)
 
 
-def written(records: list[list[Any]], n_models: int, seconds: float, options: argparse.Namespace) -> str:
+def written(records: list[list[Any]], n_models: int, options: argparse.Namespace) -> str:
     """Counts as a page."""
     counts = Counter((kind, found.split(":")[0]) for _, _, kind, found in records)
     ends = sorted({end for _, end in counts})
@@ -555,8 +560,7 @@ def written(records: list[list[Any]], n_models: int, seconds: float, options: ar
         "# Mutated model files",
         "",
         f"`python -m attack.models --files {options.files} --seed {options.seed}`: {len(records):,} files made from "
-        f"{n_models} models, {min(per_model.values()):,} or more of each, in {seconds / 60:.0f} minutes of "
-        f"{options.jobs} processes. Each was loaded and asked to predict in a child process: none may crash, take "
+        f"{n_models} models, {min(per_model.values()):,} or more of each. Each was loaded and asked to predict in a child process: none may crash, take "
         f"longer than {SECONDS} s or take {MEMORY >> 20} MiB more than before; a file that is changed without a new "
         "digest may never load.",
         "",

@@ -8,8 +8,8 @@ an attribute in the place of a method that checks. Each kind of object that comp
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
+from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -135,11 +135,18 @@ def _features(estimator: Any) -> int:
     return int(d)
 
 
+@cache
+def _methods(kind: type) -> frozenset[str]:
+    """Names of the methods and properties of a class."""
+    known = ((name, value) for base in kind.__mro__ for name, value in vars(base).items())
+    return frozenset(name for name, value in known if callable(value) or hasattr(value, "__get__"))
+
+
 def _estimator(one: BaseEstimator) -> list[Any]:
     """Attributes may not take the place of methods, nor may an estimator ask for threads without end."""
+    methods = _methods(type(one))
     for name, value in vars(one).items():
-        of_class = inspect.getattr_static(type(one), name, None)
-        _demand(not (callable(of_class) or hasattr(of_class, "__get__")), f"{name} in the place of a method")
+        _demand(name not in methods, f"{name} in the place of a method")
         if name == "n_features_in_":
             _features(one)
         if name == "n_jobs":
