@@ -533,7 +533,8 @@ def main() -> None:
                 work(left[part :: options.jobs], options.seed, files, result)
                 os._exit(0)
             workers.append(pid)
-        if any([os.waitpid(pid, 0)[1] for pid in workers]):
+        ends = [os.waitpid(pid, 0)[1] for pid in workers]
+        if any(ends):
             sys.exit("A worker failed.")
         records = read(results[0])
     harm = [record for record in records if not record[3].startswith(FINE)]
@@ -560,7 +561,8 @@ def written(records: list[list[Any]], n_models: int, options: argparse.Namespace
         "# Mutated model files",
         "",
         f"`python -m attack.models --files {options.files} --seed {options.seed}`: {len(records):,} files made from "
-        f"{n_models} models, {min(per_model.values()):,} or more of each. Each was loaded and asked to predict in a child process: none may crash, take "
+        f"{n_models} models, {min(per_model.values()):,} or more of each. Each was loaded and asked to predict in a "
+        "child process: none may crash, take "
         f"longer than {SECONDS} s or take {MEMORY >> 20} MiB more than before; a file that is changed without a new "
         "digest may never load.",
         "",
