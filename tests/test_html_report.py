@@ -1,7 +1,10 @@
 """The HTML report: its numbers are those that one computes otherwise, it stands alone, and no name can do harm."""
 
 import json
+import re
 import sys
+from base64 import b64encode
+from hashlib import sha256
 from html.parser import HTMLParser
 from io import BytesIO
 from urllib.request import urlopen
@@ -117,6 +120,23 @@ def test_it_stands_alone(page):
     assert "http://" not in without
     assert "https://" not in without
     assert "default-src 'none'" in page.text
+
+
+def test_only_its_own_scripts_and_styles_are_allowed(page):
+    """Browsers compare the text between two tags, letter by letter, with the checksums of the policy."""
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page.text)[1].replace("&#39;", "'")
+    rules = {rule.split()[0]: rule.split()[1:] for rule in policy.split("; ")}
+    assert {name: rules[name] for name in ("default-src", "base-uri", "form-action")} == {
+        name: ["'none'"] for name in ("default-src", "base-uri", "form-action")
+    }
+    assert rules["img-src"] == ["data:"]
+    for tag, rule in (("script", "script-src"), ("style", "style-src-elem")):
+        texts = re.findall(rf"<{tag}>(.*?)</{tag}>", page.text, re.DOTALL)
+        sums = {f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in texts}
+        assert sums, tag
+        empty = {"'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"}
+        assert {*rules[rule]} - empty == sums
+        assert "\r" not in "".join(texts)
 
 
 def test_criteria_are_those_of_the_predictions(model, content, page):

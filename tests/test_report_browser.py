@@ -204,3 +204,25 @@ def test_a_tap_does_what_a_hover_does(browser, report):
     page.locator("#label-map .hovertext").wait_for()
     page.wait_for_function("document.getElementById('label-map').data[0].x.length === 9")
     context.close()
+
+
+def test_what_is_slipped_into_the_page_does_not_run(browser, report, tmp_path):
+    """Were a name not escaped, the policy would still keep it from doing anything."""
+    slipped = """<script>document.title = "ran"</script><img src="data:," onerror="document.title = 'ran'">
+        <style>body { display: none }</style><base href="https://example.org/">
+        <form action="https://example.org/"><button id="send">send</button></form>"""
+    path = tmp_path / "slipped.html"
+    path.write_text(report.read_text().replace("<header>", f"<header>{slipped}", 1))
+    page = browser.new_page()
+    asked = []
+    page.on("request", lambda one: asked.append(one.url))
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-ready=true]")
+    assert page.title() == "Scenes"
+    assert page.evaluate("getComputedStyle(document.body).display") == "block"
+    assert page.evaluate("document.baseURI") == path.as_uri()
+    page.evaluate("document.getElementById('send').click()")
+    page.wait_for_timeout(200)
+    assert page.url == path.as_uri()
+    assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
+    page.close()
