@@ -25,6 +25,7 @@ from attack.forging import (
     nodes_of,
     put,
     saved,
+    take,
     text,
     with_arrays,
     with_matrices,
@@ -439,3 +440,24 @@ def test_in_a_process_of_its_own(honest, tmp_path):
     )
     assert ended.returncode == 1
     assert ended.stderr.decode().startswith(f"Error: {path} cannot be loaded")
+
+
+def test_a_model_that_cannot_predict_is_told(honest, tmp_path):
+    """Of what Python itself finds out when it is too late, the command makes a sentence."""
+    path = tmp_path / "model.clems"
+    path.write_bytes(changed(honest["tree"], "decision tree", lambda node: take(node, "n_outputs_")))
+    rows = ",".join("abcde") + "\n" + ",".join("12345") + "\n"
+    ended = subprocess.run(
+        [sys.executable, "-m", "clems", "predict", path, "-"], input=rows.encode(), capture_output=True, check=False
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.decode().startswith("Error: The model does not predict (AttributeError")
+    assert ended.stderr.count(b"\n") == 1
+
+
+def test_a_description_does_not_move_the_cursor(honest, tmp_path):
+    path = tmp_path / "model.clems"
+    path.write_bytes(forged(honest["tree"], info=lambda info: info.update(learner="BR\x1b[2J")))
+    shown = subprocess.run([sys.executable, "-m", "clems", "inspect", path], capture_output=True, check=True).stdout
+    assert b"BR\\x1b[2J" in shown
+    assert b"\x1b" not in shown

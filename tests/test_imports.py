@@ -6,7 +6,7 @@ from pathlib import Path
 import clems
 
 LAYERS = [
-    ["clems.counts"],
+    ["clems.counts", "clems.files"],
     ["clems.cost"],
     ["clems.costs"],
     ["clems.criteria"],
@@ -56,7 +56,7 @@ LAYERS = [
     ["clems.__main__"],
 ]
 DATASETS = [  # beside the layers, of which they use the first
-    ["clems.counts"],
+    ["clems.counts", "clems.files"],
     ["clems.datasets.source", "clems.datasets.dataset", "clems.datasets.decimals", "clems.datasets.digits"],
     ["clems.datasets.columns", "clems.datasets.mulan"],
     ["clems.datasets.attributes", "clems.datasets.cells", "clems.datasets.frame"],

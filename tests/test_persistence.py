@@ -364,7 +364,7 @@ def test_a_save_that_fails_leaves_the_earlier_file(failing, saved, tmp_path, mon
             full()
 
     if failing == "write":
-        monkeypatch.setattr(Path, "open", lambda self, mode: FullDisk(self, mode))
+        monkeypatch.setattr(os, "fdopen", FullDisk)
     else:
         monkeypatch.setattr(*{"fsync": (os, "fsync", full), "replace": (Path, "replace", full)}[failing])
     with pytest.raises(OSError, match="No space left"):
@@ -510,7 +510,7 @@ def payloads(mark):
         ),
         "own private function": node(
             "ConstructorFromReduceNode",
-            "clems.persistence.file._write",
+            "clems.files.replacing",
             content=listed(tuple, text(str(mark)), text("x")),
         ),
         "type of a key": mapping([node("FunctionNode", "os.system")], **{command: text(1)}),

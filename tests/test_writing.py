@@ -20,7 +20,7 @@ from clems.datasets import (
     write_libsvm,
     write_table,
 )
-from clems.datasets.writing import replacing
+from clems.files import replacing
 
 anew = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # each example overwrites the file
 

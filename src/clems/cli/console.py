@@ -70,7 +70,7 @@ def check_output(output: str | Path, force: bool, *inputs: str | Path | None) ->
     The same file is the same by whatever path or link; pipes and devices may be both.
     """
     from clems.datasets.mulan import xml_beside
-    from clems.datasets.writing import check_place, is_written_whole
+    from clems.files import check_place, is_written_whole
 
     path = Path(output)
     check_place(path)

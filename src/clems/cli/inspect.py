@@ -89,6 +89,7 @@ def show_dataset(data: Any, json: bool) -> None:
 
 
 def _model(file: str, json: bool) -> None:
+    from clems.datasets.source import printable
     from clems.persistence import describe
 
     info = vars(describe(file))
@@ -103,7 +104,7 @@ def _model(file: str, json: bool) -> None:
     for key in ("parameters", "summary"):
         lines |= {f"  {name}": str(value) for name, value in info[key].items()}
     for name, value in lines.items():
-        typer.echo(f"{name:<24}{value}")
+        typer.echo(printable(f"{name:<24}{value}"))  # nothing in a file from elsewhere moves the cursor
 
 
 def _columns(file: str, delimiter: str | None, encoding: str, json: bool) -> None:

@@ -35,8 +35,10 @@ def label_names(model: Any) -> list[str]:
 
 
 def ask(question: Any, model: Any, X: Any, **options: Any) -> Any:
-    """Ask a method of a model about features in its own order."""
+    """Ask a method of a model about features in its own order; a model that cannot answer is told in a sentence."""
     from scipy import sparse
+
+    from clems.persistence import ModelError
 
     if hasattr(model, "feature_names_in_") and not sparse.issparse(X):
         import pandas as pd
@@ -44,7 +46,15 @@ def ask(question: Any, model: Any, X: Any, **options: Any) -> Any:
         X = pd.DataFrame(X, columns=model.feature_names_in_)
     with warnings.catch_warnings():  # a sparse matrix has no names
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        return question(X, **options)
+        try:
+            return question(X, **options)
+        except (AttributeError, TypeError, LookupError, ArithmeticError) as error:
+            if getattr(error, "__notes__", None):  # of a cost of the user's
+                raise
+            raise ModelError(
+                f"The model does not predict ({type(error).__name__}: {error}); its file is damaged, or was saved by "
+                "another version of clems or scikit-learn."
+            ) from error
 
 
 def labelled_rows(file: str, wanted: Any, **options: Any) -> tuple[Any, Any]:

@@ -177,7 +177,8 @@ def _answers(
 @contextmanager
 def _output(path: str, json: bool) -> Iterator[tuple[IO[bytes], str]]:
     """Where to write and in which form; a file is there when all is written, or not at all."""
-    from clems.datasets.writing import form_of, is_written_whole, replacing
+    from clems.datasets.writing import form_of
+    from clems.files import is_written_whole, replacing
 
     if path == STANDARD:
         yield sys.stdout.buffer, "jsonl" if json else "csv"

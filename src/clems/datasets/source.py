@@ -93,7 +93,7 @@ class Origin:
         if text is not None:
             shown = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
             sentence += f": {shown[:60] + '…' if len(shown) > 60 else shown!r}"
-        return DataError(_printable(sentence) + ("" if sentence.endswith("?") else "."))
+        return DataError(printable(sentence) + ("" if sentence.endswith("?") else "."))
 
     def check_size(self, rows: int, columns: int, size: int = 8) -> None:
         """Refuse a matrix that would take more than the limit."""
@@ -226,7 +226,7 @@ def _ahead(blocks: Iterator[T]) -> Iterator[T]:
             yield block
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Text on one line, without what would move the cursor of a terminal."""
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 

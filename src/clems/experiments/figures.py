@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clems.datasets.writing import replacing
 from clems.experiments.plan import Plan
 from clems.experiments.selection import Records, results, summary
 from clems.experiments.significance import Ranking, interval, over_datasets
 from clems.experiments.spec import Spec
 from clems.experiments.times import time_ratios
 from clems.experiments.trial import criterion_named
+from clems.files import replacing
 
 # Colours of Okabe and Ito, which all eyes tell apart; the palest ones last.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from clems.datasets.writing import replacing
 from clems.experiments.figures import critical_differences, curves, save, times
 from clems.experiments.plan import Plan
 from clems.experiments.selection import Records, results
 from clems.experiments.significance import ALPHA, Ranking, near_best, over_datasets
 from clems.experiments.tables import Table, make_table, to_csv, to_latex, to_markdown, to_rich
 from clems.experiments.trial import criterion_named
+from clems.files import replacing
 
 SUFFIXES = (".md", ".csv", ".tex")
 

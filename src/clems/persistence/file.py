@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import uuid
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clems.classifier import MultiLabelClassifier
 from clems.cost import CallableCost, CountCost, PriceCost
+from clems.files import replacing
 from clems.persistence.soundness import check_content, held_by
 from clems.persistence.trust import (
     Array,
@@ -135,7 +135,9 @@ def save(model: MultiLabelClassifier, path: str | os.PathLike[str]) -> None:
     if path.is_dir():
         raise ModelError(f"{path} is a folder; give the name of a file.")
     check_names(model)
-    _write(path, packed(model))
+    content = packed(model)
+    with replacing(path, compress=False) as file:
+        file.write(content)
 
 
 def load(path: str | os.PathLike[str], trusted: Iterable[Any] = ()) -> Any:
@@ -364,25 +366,6 @@ def _check_file(path: Path) -> None:
         raise ModelError(f"{path} is no regular file, but a device or a pipe.")
     if not path.stat().st_size:
         raise ModelError(f"{path} is empty.")
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file that takes the place of another only when all of it is on the disk."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} into.")
-    if path.exists() and not path.is_file():  # a device or a pipe: a file must not take its place
-        path.write_bytes(data)
-        return
-    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        with unfinished.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
 
 
 @contextmanager

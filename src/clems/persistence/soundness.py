@@ -136,7 +136,7 @@ def _features(estimator: Any) -> int:
 
 
 @cache
-def _methods(kind: type) -> frozenset[str]:
+def _methods(kind: Any) -> frozenset[str]:
     """Names of the methods and properties of a class."""
     known = ((name, value) for base in kind.__mro__ for name, value in vars(base).items())
     return frozenset(name for name, value in known if callable(value) or hasattr(value, "__get__"))
@@ -144,7 +144,8 @@ def _methods(kind: type) -> frozenset[str]:
 
 def _estimator(one: BaseEstimator) -> list[Any]:
     """Attributes may not take the place of methods, nor may an estimator ask for threads without end."""
-    methods = _methods(type(one))
+    kind: Any = type(one)
+    methods = _methods(kind)
     for name, value in vars(one).items():
         _demand(name not in methods, f"{name} in the place of a method")
         if name == "n_features_in_":

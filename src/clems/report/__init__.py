@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from clems import __version__
 from clems.bootstrap import Bootstrap
 from clems.classifier import MultiLabelClassifier
-from clems.datasets.writing import replacing
+from clems.files import replacing
 from clems.label_map import LabelMap
 from clems.plot import COLOURS, FONT, draw_criteria, draw_labels, draw_map, draw_reliability
 from clems.report.content import Content, labels_of, make_content
