@@ -92,22 +92,27 @@ def write_seeds(corpus: Path) -> None:
 
 
 def minimise(corpus: Path) -> None:
-    """Keep only files that add coverage."""
+    """Keep only files that add coverage; libFuzzer starts itself anew by its first argument, so that is a program."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "attack.coverage_readers", "--libfuzzer", "-merge=1", folder, str(corpus)]
-        subprocess.run(command, check=True)
-        kept = list(Path(folder).iterdir())
+        program, kept = Path(folder, "fuzz"), Path(folder, "kept")
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m attack.coverage_readers --libfuzzer "$0" "$@"\n')
+        program.chmod(0o755)
+        kept.mkdir()
+        subprocess.run([program, "-merge=1", kept, corpus], check=True)
+        files = list(kept.iterdir())
+        if not files:
+            sys.exit(f"Merging kept no file at all, so {corpus} is left as it was.")
         for file in corpus.iterdir():
             file.unlink()
-        for file in kept:
+        for file in files:
             shutil.copy(file, corpus)
-    print(f"{len(kept):,} files are kept, {sum(file.stat().st_size for file in corpus.iterdir()) / 1024:.0f} KiB.")
+    print(f"{len(files):,} files are kept, {sum(file.stat().st_size for file in corpus.iterdir()) / 1024:.0f} KiB.")
 
 
 def main() -> None:
     """Read the command line, and run libFuzzer, which ends the process; a fault makes its exit code other than 0."""
     if sys.argv[1:2] == ["--libfuzzer"]:
-        atheris.Setup([sys.argv[0], *sys.argv[2:]], one_input)
+        atheris.Setup(sys.argv[2:], one_input)
         atheris.Fuzz()
         return
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
