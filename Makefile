@@ -1,4 +1,4 @@
-.PHONY: demo test format bench bench-data bench-chains bench-embeddings bench-joint bench-runner bench-commands paper table3 embedded decisions depths figures forests fuzz screenshots test-browser test-oldest clean
+.PHONY: attack attack-long demo test format bench bench-data bench-chains bench-embeddings bench-joint bench-runner bench-commands paper table3 embedded decisions depths figures forests fuzz screenshots test-browser test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -58,6 +58,21 @@ bench-commands: $(VENV)/.bench  ## The part of it about `clems predict` on a CSV
 
 fuzz: $(VENV)/.test  ## Half a million mutated files for the readers; about six minutes.
 	$(BIN)/python -m benchmarks.fuzz --files 500000 --output benchmarks/results/fuzz.md
+
+attack: $(VENV)/.test fuzz  ## Hostile models, odd files and input, signals at bad moments; about half an hour. Goes on in attack-long.
+	$(BIN)/python -m attack.models --files 10000 --seed 1
+	$(BIN)/python -m attack.readers --files 100000 --seed 1
+	$(BIN)/python -m attack.estimators --seed 1
+	$(BIN)/python -m attack.signals
+
+attack-long: $(VENV)/.attack  ## The campaign whose results are committed: about eight hours of two cores; models go on where they were.
+	mkdir -p build/attack
+	$(BIN)/python -m attack.models --jobs 2 --files 200000 --seed 0 --records build/attack/models-0.jsonl --output attack/results/models.md
+	$(BIN)/python -m attack.readers --files 1000000 --seed 0 --output attack/results/readers.md
+	$(BIN)/python -m attack.estimators --seed 0 --output attack/results/estimators.md
+	$(BIN)/python -m attack.signals --output attack/results/signals.md
+	$(BIN)/python -m attack.coverage_models --seconds 7200 --corpus build/attack/corpus-models
+	$(BIN)/python -m attack.coverage_readers --seconds 7200 --corpus build/attack/corpus-readers
 
 table3: $(VENV)/.report  ## The paper's Table 3, trained directly for micro and macro F1; needs CLEMS_DATA; about five minutes.
 	$(BIN)/python -m benchmarks.table3 --output benchmarks/results/table3.md

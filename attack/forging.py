@@ -33,7 +33,7 @@ def packed(members: dict[str, bytes], packing: int = zipfile.ZIP_DEFLATED) -> by
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", packing) as file:
         for name, content in members.items():
-            file.writestr(name, content)
+            file.writestr(zipfile.ZipInfo(name), content, packing)  # without the time, so that a file can be made again
         file.comment = b"0" * DIGEST
     return signed(buffer.getvalue()[:-DIGEST])
 

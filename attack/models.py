@@ -232,7 +232,7 @@ def change_matrix(members: dict[str, bytes], rng: random.Random) -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
         for part, content in parts.items():
-            file.writestr(part, content)
+            file.writestr(zipfile.ZipInfo(part), content)
     members[name] = buffer.getvalue()
     return None
 
