@@ -1,4 +1,4 @@
-.PHONY: attack attack-long demo test format bench bench-data bench-chains bench-embeddings bench-joint bench-runner bench-commands paper table3 embedded decisions depths figures forests fuzz screenshots test-browser test-oldest clean
+.PHONY: attack attack-long same-as demo test format bench bench-data bench-chains bench-embeddings bench-joint bench-runner bench-commands paper table3 embedded decisions depths figures forests fuzz screenshots test-browser test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -58,6 +58,9 @@ bench-commands: $(VENV)/.bench  ## The part of it about `clems predict` on a CSV
 
 fuzz: $(VENV)/.test  ## Half a million mutated files for the readers; about six minutes.
 	$(BIN)/python -m benchmarks.fuzz --files 500000 --output benchmarks/results/fuzz.md
+
+same-as: $(VENV)/.test  ## Whether all learners answer as at another commit: make same-as REV=1e78cbe; a few minutes.
+	$(BIN)/python -m tools.same_as $(REV)
 
 attack: $(VENV)/.test fuzz  ## Hostile models, odd files and input, signals at bad moments; about half an hour. Goes on in attack-long.
 	$(BIN)/python -m attack.models --files 10000 --seed 1
