@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
@@ -90,6 +91,7 @@ def signals_caught() -> Iterator[None]:
 def _hush() -> None:
     """Keep libraries from complaining that their work was cut short, which is what was asked for."""
     logging.disable()
+    warnings.simplefilter("ignore")
     sys.unraisablehook = lambda _: None
     threading.excepthook = lambda _: None
 
