@@ -129,6 +129,7 @@ def run(arguments, folder, hook=None):
             number = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(number, 2)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            sys.stdout, sys.stderr = open(1, "w"), open(2, "w")  # noqa: SIM115
             signal.alarm(120)
             if hook:
                 hook.install()

@@ -80,7 +80,7 @@ def ended(*arguments, cwd, start=COMMAND, **options):
     return subprocess.run([*start, *map(str, arguments)], cwd=cwd, **options)
 
 
-def at_once(*arguments, **options):
+def at_once(*arguments):
     """Run the command in this process; return exit code."""
     with pytest.raises(SystemExit) as end:
         main(list(map(str, arguments)))
@@ -158,7 +158,12 @@ def test_a_trusted_module_may_be_part_of_a_package_and_is_named_if_it_is_not_the
 # Signals.
 
 
-def waiting(here, *arguments, **options):
+def heeded():
+    """Heed SIGHUP, whatever started the tests."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def waiting(here, *arguments, preexec_fn=heeded):
     """Start a command that waits for its input, and wait until it has begun to write."""
     out = here / "out"
     out.mkdir(exist_ok=True)
@@ -167,7 +172,7 @@ def waiting(here, *arguments, **options):
         cwd=here,
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        **options,
+        preexec_fn=preexec_fn,
     )
     while not list(out.glob(".p.csv.*")):
         assert process.poll() is None

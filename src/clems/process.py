@@ -7,6 +7,8 @@ import logging
 import os
 import signal
 import sys
+import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
@@ -72,7 +74,7 @@ def signals_caught() -> Iterator[None]:
         if monotonic() - last < PATIENCE:
             return
         _ended_by, last = number, monotonic()
-        logging.disable()  # what libraries say of their workers' end is no news
+        _hush()
         raise KeyboardInterrupt if number == signal.SIGINT else Ended
 
     before = {number: signal.getsignal(number) for number in ENDING}
@@ -84,6 +86,14 @@ def signals_caught() -> Iterator[None]:
     finally:
         for number in caught:
             signal.signal(number, before[number])
+
+
+def _hush() -> None:
+    """Keep libraries from complaining that their work was cut short, which is what was asked for."""
+    logging.disable()
+    warnings.simplefilter("ignore")
+    sys.unraisablehook = lambda _: None
+    threading.excepthook = lambda _: None
 
 
 def how_ended() -> str:
