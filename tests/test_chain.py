@@ -455,7 +455,7 @@ def test_one_round_for_hamming_grows_the_forests_of_a_chain():
     assert np.array_equal(*(model.fit(X[TRAIN], Y[TRAIN]).predict(X[TEST]) for model in (plain, filtered)))
 
 
-@pytest.mark.parametrize("cost", [*COSTS.values(), weighted_hamming([5, 1, 1, 2, 9], [1, 1, 3, 1, 1])], ids=str)
+@pytest.mark.parametrize("cost", [*COSTS.values(), weighted_hamming([5, 1, 1, 2, 9], [1, 1, 3, 1, 1])])
 def test_a_label_is_weighed_by_what_it_costs(cost):
     rng = np.random.default_rng(0)
     truth, at = rng.integers(0, 2, (2, 50, 5)).astype(np.uint8)

@@ -176,7 +176,7 @@ def neighbours(weights="uniform", k=5, rows=EVERYONE):
     return KNeighborsRegressor(k, weights=weights, algorithm="kd_tree").fit(FEATURES[rows], POINTS[GROUP[rows]])
 
 
-@pytest.mark.parametrize("weights", ["uniform", "distance", gaussian], ids=str)
+@pytest.mark.parametrize("weights", ["uniform", "distance", gaussian])
 def test_neighbours_share_out_as_the_regressor_weighs_them(weights):
     regressor = neighbours(weights)
     sees = ByNeighbours(regressor, GROUP, POINTS)
@@ -187,7 +187,7 @@ def test_neighbours_share_out_as_the_regressor_weighs_them(weights):
         all_pass(seen.share.toarray())
 
 
-@pytest.mark.parametrize("weights", ["uniform", "distance", gaussian], ids=str)
+@pytest.mark.parametrize("weights", ["uniform", "distance", gaussian])
 def test_a_held_out_row_is_no_neighbour_of_its_own(weights):
     rows = np.array([3, 10, 59])
     source = source_of(neighbours(weights), training(), [5], rows)
@@ -773,7 +773,7 @@ def test_expected_costs_follow_from_probabilities():
     )
 
 
-@pytest.mark.parametrize("cost", [None, "accuracy", "zero_one", own_cost], ids=str)
+@pytest.mark.parametrize("cost", [None, "accuracy", "zero_one", own_cost])
 @pytest.mark.parametrize("decoder", ["auto", "nearest", "exact"])
 def test_the_first_of_the_best_is_the_prediction(decoder, cost):
     fitted = model(decoder=decoder)
@@ -840,7 +840,6 @@ def test_for_macro_f1_trees_see_labels_of_one_variance(weight):
         ({"sharpness": True}, "sharpness must be 'auto' or a number above 0; got True"),
         ({"sharpness": "sharp"}, "sharpness must be 'auto' or a number above 0; got 'sharp'"),
     ],
-    ids=str,
 )
 def test_bad_settings_are_told_in_one_sentence(settings_, message):
     fresh = CLEMS(random_state=0, **settings_)
