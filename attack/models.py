@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import faulthandler
 import io
 import json
 import mmap
@@ -425,6 +426,7 @@ def child(
 ) -> None:
     """Work through some files; what is being done stands in shared memory."""
     warnings.simplefilter("ignore")
+    faulthandler.disable()  # a crash is noted by the parent
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, 1)
     os.dup2(devnull, 2)
