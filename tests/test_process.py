@@ -246,6 +246,14 @@ def test_closed_streams_do_not_keep_a_file_from_being_written(here, closed):
     assert len(pd.read_csv(here / "p.csv")) == 60
 
 
+def test_processes_that_it_starts_have_streams_too(here):
+    fit = ["fit", "train.csv", "--labels", "tag_*", "--learner", "br", "--set", "n_trees=2", "--jobs", "2"]
+    shell = 'exec "$@" <&- >&- 2>&-'
+    found = ended(*fit, "-o", "new.clems", cwd=here, start=["sh", "-c", shell, "sh", *COMMAND])
+    assert found.returncode == 0
+    assert here.joinpath("new.clems").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "closed"),
     [(["predict", "model.clems", "-"], "<&-"), (["predict", "model.clems", "train.csv"], ">&-")],

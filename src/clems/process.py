@@ -39,7 +39,7 @@ def open_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, way)  # takes the lowest number that is free, which is this one
+            os.set_inheritable(os.open(os.devnull, way), True)  # it takes the lowest number that is free, this one
             CLOSED.add(number)
     sys.stdin = sys.stdin or _stream(0, "r")
     sys.stdout = sys.stdout or _stream(1, "w")
