@@ -467,6 +467,7 @@ def _cluster(distributed: Any, jobs: int) -> Any:
             n_workers=jobs,
             threads_per_worker=1,
             dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": ":0"},  # any port that is free
             silence_logs=logging.CRITICAL,
             memory_limit=0,
         )
