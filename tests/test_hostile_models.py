@@ -254,7 +254,14 @@ def test_support_vectors_that_are_not_there(name, attribute, other, honest, refu
 
 @pytest.mark.parametrize(
     ("attribute", "value"),
-    [("kernel", text("precomputed")), ("_impl", text("one_class")), ("_sparse", text(True)), ("_sparse", text(1))],
+    [
+        ("kernel", text("precomputed")),
+        ("_impl", text("one_class")),
+        ("_sparse", text(True)),
+        ("_sparse", text(1)),
+        ("_effective_probability", text(True)),
+        ("_effective_probability", text(-1000000)),
+    ],
 )
 def test_support_vectors_of_another_kind(attribute, value, honest, refusal):
     data = changed(honest["svc"], "svc", lambda node: put(node, attribute, value))

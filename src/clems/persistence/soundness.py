@@ -264,6 +264,8 @@ def _machine(one: Any) -> list[Any]:
     for name in ("_probA", "_probB"):
         _demand(len(_array(one, name, (None,))) in (0, pairs), "other probabilities")
     _demand(len(one._probA) == len(one._probB), "other probabilities")
+    asked = vars(one).get("_effective_probability", one.probability)  # before scikit-learn 1.9 the parameter itself
+    _demand(asked is False or (asked is True and len(one._probA) == pairs), "probabilities that it does not have")
     return []
 
 
