@@ -12,16 +12,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from hashlib import sha1
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import atheris
 
 with atheris.instrument_imports(include=["clems.datasets"]):
-    from benchmarks.fuzz import READERS, check
+    from benchmarks.fuzz import READERS, SLOW, check
     from clems.datasets import DataError
 
 from scipy import sparse
@@ -30,14 +28,6 @@ MEMORY = 2048  # MiB
 SECONDS = 10  # of one input
 MOST = 4096  # bytes of one input
 NAMES = list(READERS)
-SLOW: dict[str, Callable[..., Any]] = {
-    "clems.datasets.arff._plain_dense_rows": lambda *_: None,
-    "clems.datasets.arff._plain_sparse_rows": lambda *_: None,
-    "clems.datasets.attributes._plain_lines": lambda block: (len(block), len(block), []),
-    "clems.datasets.libsvm._plain_rows": lambda *_: None,
-    "clems.datasets.cells._by_pandas": lambda *_: None,
-    "clems.datasets.cells._all_numbers": lambda *_: None,
-}
 
 
 def outcome(name: str, data: bytes) -> object:

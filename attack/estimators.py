@@ -1,7 +1,7 @@
 """Attacks on all learners with input in odd types, layouts, forms, shapes and sizes, from threads and processes.
 
 The answer for plain float64 arrays is the oracle. Every attack must end in the same answer or, where it asks for
-something that has no answer, in a ValueError or TypeError, be it of scikit-learn's; a warning, any other exception and
+something that has no answer, in a ValueError or TypeError, also scikit-learn's; a warning, any other exception and
 a changed input are failures. Run ``python -m attack.estimators --output attack/results/estimators.md``.
 """
 

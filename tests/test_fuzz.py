@@ -5,7 +5,7 @@ import random
 import pytest
 from scipy import sparse
 
-from benchmarks.fuzz import READERS, check, fuzz, mutated
+from benchmarks.fuzz import READERS, SLOW, check, fuzz, mutated
 from clems.datasets import DataError
 
 
@@ -21,16 +21,6 @@ def test_broken_files_are_refused():
     assert sum(n for (_, end), n in counts.items() if end == "DataError") > 1000
     assert sum(n for (_, end), n in counts.items() if end == "dataset") > 100
     assert sum(counts.values()) == 3000
-
-
-SLOW = {
-    "clems.datasets.arff._plain_dense_rows": lambda *_: None,
-    "clems.datasets.arff._plain_sparse_rows": lambda *_: None,
-    "clems.datasets.attributes._plain_lines": lambda block: (len(block), len(block), []),
-    "clems.datasets.libsvm._plain_rows": lambda *_: None,
-    "clems.datasets.cells._by_pandas": lambda *_: None,
-    "clems.datasets.cells._all_numbers": lambda *_: None,
-}
 
 
 def outcome(read, data):

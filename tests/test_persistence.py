@@ -3,14 +3,12 @@
 import ast
 import importlib
 import io
-import json
 import os
 import pickle
 import zipfile
 from collections import Counter
 from contextlib import suppress
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +38,8 @@ from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import clems
+from attack.forging import described as node
+from attack.forging import forged, listed, mapping, signed, text, with_arrays
 from clems import BR, CC, CLEMS, ECC, LEARNERS, SLEEC, f_beta, get_cost, load, save, weighted_hamming
 from clems.codes import Repetition
 from clems.persistence import ModelError, ModelInfo, describe, trust
@@ -452,42 +452,6 @@ def test_changed_bytes_with_a_digest_that_fits(saved, place, where, change):
 # Files that mean harm
 
 
-def signed(body):
-    return body + sha256(body).hexdigest().encode()
-
-
-def forged(data, *, schema=lambda schema: None, info=lambda info: None, arrays=lambda name, content: content):
-    """The file of a model, changed by someone who knows how it is made."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as given, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
-        for name in given.namelist():
-            content = given.read(name)
-            if name.endswith(".json"):
-                parsed = json.loads(content)
-                (schema if name == "schema.json" else info)(parsed)
-                content = json.dumps(parsed)
-            file.writestr(name, arrays(name, content))
-        file.comment = b"0" * model_file.DIGEST
-    return signed(buffer.getvalue()[: -model_file.DIGEST])
-
-
-def node(loader, name, **rest):
-    module, _, own = name.rpartition(".")
-    return {"__loader__": loader, "__module__": module, "__class__": own, **rest}
-
-
-def text(value):
-    return node("JsonNode", "builtins.str", content=json.dumps(value), is_json=True)
-
-
-def listed(kind, *items):
-    return node("TupleNode" if kind is tuple else "ListNode", f"builtins.{kind.__name__}", content=list(items))
-
-
-def mapping(keys=(), **content):
-    return node("DictNode", "builtins.dict", content=content, key_types=listed(list, *keys))
-
-
 def leave_mark(path):
     Path(path[0] if isinstance(path, list) else path).touch()
     return "key"
@@ -686,21 +650,6 @@ def test_deep_nesting(saved, place):
         saved[0], arrays=lambda name, content: "[" * 10**5 + "]" * 10**5 if name == "schema.json" else content
     )
     place[1](data)
-
-
-def with_arrays(data, change):
-    """The file with its arrays changed in place."""
-
-    def arrays(name, content):
-        if not name.endswith(".npy"):
-            return content
-        array = np.load(io.BytesIO(content))
-        change(array)
-        buffer = io.BytesIO()
-        np.save(buffer, array)
-        return buffer.getvalue()
-
-    return forged(data, arrays=arrays)
 
 
 @pytest.mark.parametrize(
