@@ -52,6 +52,7 @@ from sklearn import (
     tree,
 )
 from sklearn.base import BaseEstimator
+from threadpoolctl import threadpool_limits
 
 from attack.forging import INFO, SCHEMA, described, members_of, nodes_of, packed, saved, signed, text
 from clems import BR, CLEMS, LEARNERS, PLST, save
@@ -352,7 +353,7 @@ ATTRIBUTES = [
         "classes_",
         "_check_n_features",
     ),
-    *("_n_support", "support_vectors_", "_dual_coef_", "place", "table", "trees", "points", "_see", "estimator"),
+    *("_n_support", "support_vectors_", "_dual_coef_", "ends", "table", "trees", "points", "_reader", "estimator"),
     *(name for name in dir(BaseEstimator) if not name.startswith("__")),
 ]
 CHANGES = [change_array] * 5 + [change_matrix] * 2 + [change_schema] * 6 + [change_info] + [change_member]
@@ -391,6 +392,8 @@ def answers(model: Any) -> list[np.ndarray]:
         found.append(model.predict_proba(NEW))
     if hasattr(model, "expected_cost"):
         found.append(model.expected_cost(NEW))
+    if model.cost_at_predict:
+        found.append(model.predict(NEW, cost="hamming"))
     return [np.asarray(one.toarray() if sparse.issparse(one) else one, float) for one in found]
 
 
@@ -473,19 +476,16 @@ def work(jobs: list[int], seed: int, files: list[File], results: Path) -> None:
             except BaseException:
                 Path(f"{results}.traceback").write_text(traceback.format_exc())
                 os._exit(70)
-        status, hung = None, False
-        while status is None:
-            done, code = os.waitpid(pid, os.WNOHANG)
-            if done:
-                status = code
-                break
-            place, since = struct.unpack("qd", state[:16])
-            if place >= 0 and time.monotonic() - since > SECONDS:
-                os.kill(pid, signal.SIGKILL)
-                hung = True
-                os.waitpid(pid, 0)
-                status = signal.SIGKILL
-            time.sleep(0.05)
+        os.setpgid(pid, pid)
+        hung = False
+        try:
+            while not hung and os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+                place, since = struct.unpack("qd", state[:16])
+                if not (hung := place >= 0 and time.monotonic() - since > SECONDS):
+                    time.sleep(0.05)
+        finally:
+            os.killpg(pid, signal.SIGKILL)  # with the processes that its models have started
+            status = os.waitpid(pid, 0)[1]
         place, _ = struct.unpack("qd", state[:16])
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0:
             return
@@ -519,7 +519,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    with tempfile.TemporaryDirectory() as folder:
+    # Threads of OpenMP are not there after a fork, and whoever has had them before waits for them for ever.
+    with threadpool_limits(1), tempfile.TemporaryDirectory() as folder:
         files = []
         for name, model in subjects().items():
             path = Path(folder) / "model.clems"

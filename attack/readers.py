@@ -27,9 +27,11 @@ import pandas as pd
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from clems.datasets import read_arff, read_libsvm, read_table, source
-from clems.datasets.cells import MISSING
-from clems.datasets.new_rows import NewRows, Wanted
+from clems.datasets import read_arff, read_libsvm, read_table
+from clems.datasets.new_rows import NewRows
+from clems.datasets.text import source
+from clems.datasets.text.cells import MISSING
+from clems.datasets.wanted import Wanted
 
 BLOCKS = [1 << 19] * 20 + [256, 64, 7]  # bytes; small ones put the ends of blocks into small files
 NAMES = ["x", "a b", "é", "x-1", "it's", "50%", "名", "A", "size_", "nan", "1"]

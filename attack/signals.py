@@ -133,8 +133,8 @@ def run(arguments, folder, hook=None):
             signal.alarm(120)
             if hook:
                 hook.install()
-            from clems import process
             from clems.__main__ import main
+            from clems.cli import process
 
             sys.argv = ["clems", *arguments]
             try:
@@ -180,7 +180,7 @@ def preload():
     """Import what commands need, so that forked processes have it; nothing is computed, as threads do not survive."""
     import skops.io  # noqa: F401
 
-    from clems.report import _jinja, _plotly
+    from clems.evaluation.report import _jinja, _plotly
 
     _jinja(), _plotly()
 
