@@ -1,4 +1,4 @@
-.PHONY: attack attack-long same-as demo test format bench bench-data bench-chains bench-embeddings bench-joint bench-runner bench-commands paper table3 embedded decisions depths figures forests fuzz screenshots test-browser test-oldest clean
+.PHONY: any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-embeddings bench-independent bench-joint bench-memory bench-runner bench-commands bench-guarantee paper choices decisions depths forests embedded directly printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -17,7 +17,7 @@ test: $(VENV)/.test  ## Lint, types, tests.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
@@ -39,22 +39,38 @@ bench-joint: $(VENV)/.bench  ## The part of it about CLEMS, BR and scikit-learn'
 bench-embeddings: $(VENV)/.bench  ## The part of it about label embeddings, on generated data; about ten minutes.
 	$(BIN)/python -m benchmarks.embeddings --output benchmarks/results/embeddings.md
 
+bench-independent: $(VENV)/.bench  ## Decisions from marginals of a thousand labels, beside xCOLUMNs where it is installed; two minutes.
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.independent --output benchmarks/results/independent.md
+
+bench-memory: $(VENV)/.bench  ## Memory of fit beyond features and trees, beside that of 0.1; two minutes.
+	$(BIN)/python -m benchmarks.memory --revision 1e78cbe --output benchmarks/results/memory.md
+
+bench-guarantee: $(VENV)/.bench  ## How often promises of GuaranteedCost are broken; needs CLEMS_DATA; about ten minutes.
+	$(BIN)/python -m benchmarks.guarantee --output benchmarks/results/guarantee.md
+
 bench-runner: $(VENV)/.dask  ## What running trials costs by itself; about two minutes.
 	$(BIN)/python -m benchmarks.runner --output benchmarks/results/runner.md
 
-EXPERIMENTS := table2 table3 lsdr lsde candidates peeping times
-paper: $(addprefix paper-,$(EXPERIMENTS))  ## The paper's tables and figures; needs CLEMS_DATA; many hours, goes on where it was.
+# Every experiment by its name: run what has no record yet, then write the report.
+PAPER := table2 table3 lsdr lsde candidates peeping times
+CHOICES := decisions depths forests embedded directly
+paper: $(addprefix paper-,$(PAPER))  ## The paper's tables and figures; needs CLEMS_DATA; many hours, goes on where it was.
+choices: $(CHOICES)  ## What was chosen, and against what; needs CLEMS_DATA; hours, goes on where it was.
 
-paper-%: run-% report-% ;
+$(addprefix paper-,$(PAPER)): paper-%: run-% report-% ;
+$(CHOICES): %: run-% report-% ;
 
 run-%: $(VENV)/.report
-	$(BIN)/clems experiment run experiments/paper/$*.toml --store results/$*
+	$(BIN)/clems experiment run $(wildcard experiments/*/$*.toml) --store results/$*
 
 report-%: $(VENV)/.report
-	$(BIN)/clems experiment report experiments/paper/$*.toml --store results/$* --output results/$*/$*.md
+	$(BIN)/clems experiment report $(wildcard experiments/*/$*.toml) --store results/$* --output results/$*/$*.md
 
 bench-commands: $(VENV)/.bench  ## The part of it about `clems predict` on a CSV of a million rows; needs CLEMS_DATA; about ten minutes.
 	$(BIN)/python -m benchmarks.commands --output benchmarks/results/commands.md
+
+any-model: $(VENV)/.bench  ## What decisions for a cost are worth to other people's classifiers; needs CLEMS_DATA, and XGBoost or LightGBM for boosting; an hour, goes on where it was.
+	$(BIN)/python -m benchmarks.any_model --output benchmarks/results/any-model.md
 
 fuzz: $(VENV)/.test  ## Half a million mutated files for the readers; about six minutes.
 	$(BIN)/python -m benchmarks.fuzz --files 500000 --output benchmarks/results/fuzz.md
@@ -77,26 +93,14 @@ attack-long: $(VENV)/.attack  ## The campaign whose results are committed: about
 	$(BIN)/python -m attack.coverage_models --seconds 7200 --corpus build/attack/corpus-models
 	$(BIN)/python -m attack.coverage_readers --seconds 7200 --corpus build/attack/corpus-readers
 
-table3: $(VENV)/.report  ## The paper's Table 3, trained directly for micro and macro F1; needs CLEMS_DATA; about five minutes.
-	$(BIN)/python -m benchmarks.table3 --output benchmarks/results/table3.md
-
-embedded: $(VENV)/.report  ## What trees for micro and macro F1 are grown on; needs CLEMS_DATA; about twenty minutes.
-	$(BIN)/python -m benchmarks.embedded --output benchmarks/results/embedded.md
-
-depths: $(VENV)/.report  ## Full trees against a choice of their depth; needs CLEMS_DATA; about five minutes.
-	$(BIN)/python -m benchmarks.depths --output benchmarks/results/depths.md
-
-decisions: $(VENV)/.report  ## All learners on eight datasets, tuned over depths; needs CLEMS_DATA; hours, goes on where it was.
-	$(BIN)/python -m benchmarks.decisions
+printed-macro-f1: $(VENV)/.report  ## Which macro F1 the paper's Table 3 prints; needs CLEMS_DATA; about five minutes.
+	$(BIN)/python -m tools.printed_macro_f1 --output results/table3/printed-macro-f1.md
 
 figures: $(VENV)/.report  ## The figures of docs/decisions.md; needs CLEMS_DATA; about ten minutes.
-	$(BIN)/python -m benchmarks.figures
-
-forests: $(VENV)/.report  ## Candidates for the default forest compared; needs CLEMS_DATA; about ten minutes.
-	$(BIN)/python -m benchmarks.forests --output benchmarks/results/forests.md
+	$(BIN)/python -m tools.figures
 
 screenshots: $(VENV)/.browser demo  ## Pictures of the demo's report for docs/report.md; needs Chromium.
-	$(BIN)/python -m benchmarks.screenshots build/digit-scenes.html
+	$(BIN)/python -m tools.screenshots build/digit-scenes.html
 
 test-browser: $(VENV)/.test $(VENV)/.browser  ## The report in Chromium, which has to be there: apt-get install chromium.
 	$(BIN)/python -m pytest -m browser tests/test_report_browser.py
@@ -106,9 +110,9 @@ test-oldest:  ## The suite on the oldest versions that pyproject.toml admits.
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' \
 	  numpy==2.0.* scipy==1.13.* scikit-learn==1.6.* pandas==2.2.* defusedxml==0.7.1 pyarrow==16.* rich==13.8.* \
 	  pydantic==2.7.* typer==0.26.* skops==0.16.* distributed==2024.6.* matplotlib==3.9.* scikit-posthocs==0.17.* pyparsing==3.1.* \
-	  jinja2==3.1.* plotly==6.0.* \
-	  pytest==8.0.* hypothesis==6.100.*
-	.venv-oldest/bin/python -m pytest
+	  jinja2==3.1.* plotly==6.0.* joblib==1.3.* threadpoolctl==3.1.* \
+	  pytest==8.0.* pytest-xdist==3.6.* hypothesis==6.100.*
+	.venv-oldest/bin/python -m pytest -n 2 --dist worksteal
 
 clean:
 	rm -rf $(VENV) .venv-oldest build dist

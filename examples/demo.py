@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from clems import CLEMS, CRITERIA
 from clems.datasets import digit_scenes
-from clems.report import write_report
+from clems.evaluation.report import write_report
 
 COSTS = ["hamming", "f1", "accuracy", "composition", "rank"]
 TRAIN = 3000

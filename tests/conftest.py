@@ -1,13 +1,47 @@
 """Settings of all tests."""
 
+import os
+import signal
+
 from hypothesis import settings
+from sklearn.base import BaseEstimator
+from threadpoolctl import threadpool_limits
+
+SHORT = 40  # characters of a table that is written out
 
 settings.register_profile("clems", deadline=None)  # no test depends on a clock
 settings.register_profile("long", deadline=None, max_examples=3000)
 settings.load_profile("clems")
 
 
+def pytest_configure(config):
+    """Give one of several test processes one thread for linear algebra, so that they do not wait for one another."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        import sklearn.cluster  # noqa: F401 - what is limited has to be loaded
+
+        threadpool_limits(1)
+
+
 def pytest_make_parametrize_id(config, val, argname):
-    """Costs, functions and classes are called by their names, so that a test has the same name in every process."""
+    """Call parameters of tests by names that say what they are and are the same in every process.
+
+    Costs, functions and classes have names, estimators those of their classes, arrays have shapes, and short tables are
+    written out; but not sets, which have no order, nor what is known by its place in memory.
+    """
     name = getattr(val, "__name__", None) or getattr(val, "name", None)
-    return name if isinstance(name, str) else None
+    if isinstance(name, str):
+        return argname if name == "<lambda>" else name
+    if isinstance(val, BaseEstimator):
+        return type(val).__name__
+    if hasattr(val, "shape") and hasattr(val, "dtype"):
+        return f"{type(val).__name__} of {'x'.join(map(str, val.shape))}"
+    if isinstance(val, (list, tuple, range)) or (isinstance(val, dict) and val):
+        shown = repr(val)
+        if len(shown) <= SHORT and shown.isprintable() and " at 0x" not in shown and "{" not in shown[1:]:
+            return shown
+    return None
+
+
+# What is started in the background ignores Ctrl-C, and so would all processes that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from clems.datasets import DataError, read_arff
-from clems.datasets.arff import _any_dense_rows, _any_sparse_rows, _Columns, _plain_dense_rows, _plain_sparse_rows
-from clems.datasets.attributes import read_header
-from clems.datasets.source import Source
+from clems.datasets.formats.arff_header import read_header
+from clems.datasets.formats.arff_rows import (
+    Columns,
+    _any_dense_rows,
+    _any_sparse_rows,
+    _plain_dense_rows,
+    _plain_sparse_rows,
+)
+from clems.datasets.text.source import Source
 
 
 def read(text, labels=-1, **options):
@@ -377,7 +383,7 @@ def test_what_is_written_is_read(table, is_sparse, end, comma):
 
 def columns_of(header):
     source = Source(io.BytesIO(header.encode()))
-    return _Columns(read_header(source)[0], [0], [], source)
+    return Columns(read_header(source)[0], [0], [], source)
 
 
 PIECES = st.sampled_from([*"0123456789", ",", " ", "\n", "{", "}", "-", ".", "e", "?", "1", "0 1", "},\n{", "0,1,2\n"])
@@ -409,3 +415,11 @@ def test_liac_arff_reads_the_same(table):
     assert np.array_equal(theirs, meant, equal_nan=True)
     assert np.array_equal(found.X, theirs[:, :-1], equal_nan=True)
     assert np.array_equal(found.Y, theirs[:, -1:])
+
+
+@pytest.mark.parametrize("separator", ["\x1c", "\x1d", "\x1e", "\x1f", "\x85"], ids=repr)
+def test_a_type_of_nothing_but_separators_is_unknown(separator, tmp_path):
+    path = tmp_path / "own.arff"
+    path.write_text(f"@relation r\n@attribute a {separator}\n@data\n", encoding="utf-8")
+    with pytest.raises(DataError, match="line 2: attribute 'a' has an unknown type"):
+        read_arff(path, -1)

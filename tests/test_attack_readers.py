@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attack import readers
-from clems.datasets import source
+from clems.datasets.text import source
 
 
 def test_files_of_known_values_are_read_as_they_were_written():

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn import metrics
 
 from clems import COSTS, CRITERIA, Cost, f_beta, get_cost, weighted_hamming
-from clems.counts import pairwise_with
+from clems.costs.counts import pairwise_with
 
 NAMES = sorted(COSTS)
 PRICED = weighted_hamming([3, 0.5, 1, 2], [1, 1, 0.25, 4])
@@ -98,6 +98,55 @@ def test_rank_is_its_definition_over_pairs_of_labels(pair):
         for y, p in zip(Y, P, strict=True)
     ]
     np.testing.assert_allclose(COSTS["rank"].rowwise(Y, P), wanted)
+
+
+def independent(marginals):
+    """Probabilities of all label vectors where labels are independent, shape (2^K,)."""
+    every = all_vectors(len(marginals))
+    return np.where(every, marginals, 1 - marginals).prod(axis=1)
+
+
+PRICES_WITH_NONE = weighted_hamming([2, 0, 3, 0], [1, 0, 0, 5])
+
+
+@pytest.mark.parametrize(
+    "cost", [cost for cost in (*COSTS.values(), PRICED, PRICES_WITH_NONE) if cost.threshold], ids=lambda cost: cost.name
+)
+@given(marginals=arrays(float, 4, elements=st.sampled_from([0, 0.125, 0.25, 0.5, 0.75, 1])))
+def test_labels_above_the_threshold_are_the_best_prediction(cost, marginals):
+    predicted = marginals[None] > cost.threshold(marginals[None])
+    every, truths = all_vectors(4), independent(marginals)
+    reached, expected = (truths @ cost.pairwise(every, predictions) for predictions in (predicted, every))
+    assert reached <= expected.min() + 1e-12
+
+
+def test_a_label_without_price_is_never_predicted():
+    marginals = np.array([[0, 0.3, 0.9, 1]])
+    assert not (marginals > weighted_hamming(0, 0).threshold(marginals)).any()
+    mixed = weighted_hamming([1, 0, 0, 1], [0, 0, 1, 0])
+    assert (marginals > mixed.threshold(marginals)).tolist() == [[False, False, False, True]]
+
+
+@pytest.mark.parametrize(
+    ("marginals", "wanted"),
+    [
+        ([0.75, 0.5, 0.25], [1, 0, 0]),
+        ([1.0, 0.75, 0.5], [1, 1, 0]),
+        ([0.5, 0.25, 0.0], [1, 0, 0]),
+    ],
+)
+def test_a_label_as_probable_as_the_mean_is_predicted_if_likelier_than_not(marginals, wanted):
+    """For the rank loss either costs the same."""
+    marginals = np.array([marginals])
+    assert (marginals > COSTS["rank"].threshold(marginals)).astype(int).tolist() == [wanted]
+
+
+@pytest.mark.parametrize("p", [0.0, 0.1, 0.3, 0.49, 0.5, 0.51, 0.7, 1.0])
+def test_labels_that_are_alike_for_the_rank_loss_are_all_predicted_or_none(p):
+    """Their mean differs from each by a rounding error, which must not decide."""
+    for K in range(1, 30):
+        marginals = np.full((1, K), p)
+        assert ((marginals > COSTS["rank"].threshold(marginals)) == (p > 0.5)).all()
 
 
 ORACLES = {
@@ -236,6 +285,7 @@ def test_unknown_names_list_the_known_ones():
     with pytest.raises(ValueError, match="A criterion is not a cost"):
         get_cost(CRITERIA["f1"])
     assert get_cost("f_beta(0.5)") == f_beta(0.5)
+    assert (f_beta(0.5).name, f_beta(0.5, "careful").name) == ("f_beta(0.5)", "careful")
 
 
 @pytest.mark.parametrize("beta", [0, -1, np.nan, np.inf, "a", None])
@@ -244,7 +294,7 @@ def test_beta_must_be_positive(beta):
         f_beta(beta)
 
 
-@pytest.mark.parametrize("prices", [-1, [1, np.nan], [], [[1, 2]], "abc", {"a": 1}, [1, [2, 3]]])
+@pytest.mark.parametrize("prices", [-1, [1, np.nan], [], [[1, 2]], "abc", None, [1, [2, 3]]])
 def test_prices_must_be_prices(prices):
     with pytest.raises(ValueError, match="false_negative of weighted_hamming must be one price or one per label"):
         weighted_hamming(prices)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clems.datasets.decimals import _short_numbers, _short_pairs, dense_rows, in_order, number, sparse_rows
+from clems.datasets.text.decimals import _short_numbers, _short_pairs, dense_rows, in_order, number, sparse_rows
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 NUMBERS = st.one_of(

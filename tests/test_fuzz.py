@@ -38,7 +38,7 @@ def test_the_fast_ways_change_nothing(monkeypatch, block):
     """Broken or not, a file ends in the same dataset or in the same sentence without what makes reading fast."""
     rng = random.Random(block)
     readers = {name: reader for name, reader in READERS.items() if name.startswith(("arff", "libsvm", "csv"))}
-    monkeypatch.setattr("clems.datasets.source.BLOCK", block)
+    monkeypatch.setattr("clems.datasets.text.source.BLOCK", block)
     files = [
         (read, mutated(data, [data, b"1.5", b"1e3"], rng) if place else data)
         for data, read in readers.values()

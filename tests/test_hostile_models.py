@@ -9,11 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from joblib import cpu_count
 from scipy import sparse
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.svm import SVC, NuSVC
+from sklearn.neighbors import BallTree, KDTree, KNeighborsClassifier
+from sklearn.svm import SVC, SVR, NuSVC
 from sklearn.tree import DecisionTreeClassifier
+from skops.io import dumps
 
 from attack.forging import (
     array_in,
@@ -30,7 +32,7 @@ from attack.forging import (
     with_arrays,
     with_matrices,
 )
-from clems import BR, CLEMS, load, save
+from clems import BR, CLEMS, PLST, SLEEC, load, save
 from clems.persistence import ModelError, describe
 
 RANDOM = np.random.RandomState(0)
@@ -49,18 +51,22 @@ MODELS = {
     "clems": CLEMS(n_trees=2),
     "nearest": CLEMS(n_trees=2, decoder="nearest"),
     "seeded": CLEMS(n_trees=2, random_state=np.random.RandomState(3)),
+    "sleec": SLEEC(n_trees=2, n_folds=None),
+    "svr": PLST(estimator=SVR()),
 }
 KINDS = {
     "tree": "sklearn.tree._tree.Tree",
     "decision tree": "sklearn.tree._classes.DecisionTreeClassifier",
     "extra tree": "sklearn.tree._classes.ExtraTreeRegressor",
     "regression tree": "sklearn.tree._classes.DecisionTreeRegressor",
+    "forest": "sklearn.ensemble._forest.RandomForestClassifier",
     "boosting": "sklearn.ensemble._gb.GradientBoostingClassifier",
     "binned": "sklearn.ensemble._hist_gradient_boosting.gradient_boosting.HistGradientBoostingClassifier",
     "svc": "sklearn.svm._classes.SVC",
     "nu svc": "sklearn.svm._classes.NuSVC",
     "neighbours": "sklearn.neighbors._classification.KNeighborsClassifier",
-    "shares": "clems.forest.LeafShares",
+    "shares": "clems.trees.leaf_table.LeafShares",
+    "several outputs": "sklearn.multioutput.MultiOutputRegressor",
 }
 
 
@@ -166,21 +172,28 @@ def lead_astray(array):
 def test_a_sound_tree_hides_nothing(kind, honest, refusal):
     """An attribute that is none of the object's own, beside its own that is unsound."""
     name = "binned" if kind == "binned" else "clems"
+    tree = members(honest["tree"])
+    arrays = [member for member in tree if member.endswith(".npy")]
+    described = tree["schema.json"].decode()
+    for member in arrays:  # names are addresses in memory, and those of two files may be the same
+        described = described.replace(f'"{member}"', f'"decoy-{member}"')
 
     def hide(schema):
         without_numbers(schema)
-        decoy = next(nodes_of(json.loads(members(honest["tree"])["schema.json"]), KINDS["tree"]))
+        decoy = next(nodes_of(json.loads(described), KINDS["tree"]))
         without_numbers(decoy)
         for node in nodes_of(schema, KINDS[kind]):
             put(node, "tree_", decoy)
             put(node, "n_features_in_", text(5))
 
     def unsound(array):
-        if kind == "shares" and array.dtype == np.intp and array.size > 10:
+        if kind == "binned":
+            return lead_astray(array)
+        if array.dtype == np.intp and array.size > 10:  # and the trees stay sound, so that nothing else is found
             array[:] = 10**6
-        return lead_astray(array)
+        return array
 
-    more = {name: content for name, content in members(honest["tree"]).items() if name.endswith(".npy")}
+    more = {f"decoy-{member}": tree[member] for member in arrays}
     data = forged(with_arrays(honest[name], unsound), schema=hide, more=more)
     message = refusal(data)
     assert "that cannot be used" in message or "in the place of something else" in message
@@ -228,6 +241,53 @@ def test_matrices_that_lead_out_of_memory(change, honest, refusal):
     refusal(with_matrices(honest["clems"], bad))
 
 
+@pytest.mark.parametrize("name", ["clems", "sleec"])
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        ([0, 1, 0], 0),  # nothing is stored, by the last end
+        ([0, 10**9], 0),
+        ([0, 5], -1),
+        ([0, 2**31 - 1, -(2**31), -1], None),  # differences that are positive again when they overflow
+    ],
+)
+def test_matrices_whose_rows_go_back(first, last, name, honest, refusal):
+    """SciPy looks at the ends of rows only if something is stored, and by differences that may overflow."""
+
+    def bad(matrix):
+        other = sparse.csr_array(matrix.shape)
+        other.data, other.indices, other.indptr = matrix.data, matrix.indices, matrix.indptr.copy()
+        other.indptr[: len(first)] = first
+        if last is not None:
+            other.indptr[-1] = last
+        return other
+
+    assert "rows that go back" in refusal(with_matrices(honest[name], bad))
+
+
+@pytest.mark.parametrize("name", ["clems", "sleec"])
+def test_matrices_far_wider_than_models_are(name, honest, refusal):
+    """A product of sparse matrices takes memory for each column, stored or not."""
+
+    def wide(matrix):
+        return sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), (matrix.shape[0], 10**8))
+
+    assert "a csr_array of 100000000 columns" in refusal(with_matrices(honest[name], wide))
+
+
+def test_columns_of_predictions_for_trees_that_are_not_there(honest, refusal):
+    data = changed(honest["binned"], "binned", lambda node: put(node, "n_trees_per_iteration_", text(10**8)))
+    assert "a HistGradientBoostingClassifier that cannot be used: trees for other classes" in refusal(data)
+    for attribute in ("n_outputs_", "n_classes_"):
+
+        def change(node, attribute=attribute):
+            put(node, attribute, text(10**8))
+
+        assert "a RandomForestClassifier that cannot be used: trees " in refusal(
+            changed(honest["forest"], "forest", change)
+        )
+
+
 @pytest.mark.parametrize("name", ["svc", "nu svc", "sparse svc"])
 @pytest.mark.parametrize(
     ("attribute", "other"),
@@ -250,6 +310,11 @@ def test_support_vectors_that_are_not_there(name, attribute, other, honest, refu
     kind = "nu svc" if name == "nu svc" else "svc"
     data = changed(honest[name], kind, lambda node: put(node, attribute, array_in("bad.npy")))
     assert "SVC that cannot be used" in refusal(forged(data, more={"bad.npy": saved(array)}))
+
+
+def test_support_vectors_by_columns(honest, refusal):
+    data = with_matrices(honest["sparse svc"], lambda matrix: matrix.asformat("csc"))
+    assert "a SVC that cannot be used: support vectors by columns" in refusal(data)
 
 
 @pytest.mark.parametrize(
@@ -286,11 +351,20 @@ def test_neighbours_that_are_not_there(name, attribute, array, honest, refusal):
     assert "a KNeighborsClassifier that cannot be used" in refusal(forged(data, more={"bad.npy": saved(array)}))
 
 
-@pytest.mark.parametrize("kind", ["_kd_tree.KDTree", "_ball_tree.BallTree"])
-def test_search_trees_are_not_believed(kind, honest, refusal):
-    tree = described("ObjectNode", f"sklearn.neighbors.{kind}", content=listed(tuple, *(text(None) for _ in range(13))))
+@pytest.mark.parametrize("kind", [KDTree, BallTree])
+@pytest.mark.parametrize("kept", [np.s_[:], np.s_[:0], np.s_[:, :, :1]], ids=["all", "none", "of one feature"])
+def test_search_trees_are_not_believed(kind, kept, honest, refusal):
+    """As skops writes them, with all their bounds or with fewer, beyond which compiled code would read."""
+    files = members(dumps(kind(X, leaf_size=4)))
+    more = {name: content for name, content in files.items() if name.endswith(".npy")}
+    for name, content in more.items():
+        if (array := np.load(io.BytesIO(content))).ndim == 3:
+            more[name] = saved(array[kept].copy())
+    tree = json.loads(files["schema.json"])
+    without_numbers(tree)
     data = changed(honest["kd tree"], "neighbours", lambda node: put(node, "_tree", tree))
-    assert f"it asks for sklearn.neighbors.{kind}, which clems does not trust" in refusal(data)
+    name = f"{kind.__module__}.{kind.__name__}"
+    assert f"it asks for {name}, which clems does not trust" in refusal(forged(data, more=more))
 
 
 @pytest.mark.parametrize("method", ["_validate_X_predict", "predict", "get_params", "feature_importances_"])
@@ -328,6 +402,14 @@ def test_generators_of_another_kind(part, honest, refusal):
 def test_threads_without_end(honest, refusal):
     data = changed(honest["forest"], "decision tree", lambda node: put(node, "n_jobs", text(10**6)))
     assert "n_jobs of 1000000" in refusal(data)
+
+
+@pytest.mark.parametrize(("asked", "given"), [(625, cpu_count()), (-1000, -1000), (1, 1), (None, None)])
+def test_no_more_processes_than_cores(asked, given, honest, tmp_path):
+    """625 processes, each of which imports scikit-learn, take minutes and tens of gigabytes; the cores are enough."""
+    data = changed(honest["svr"], "several outputs", lambda node: put(node, "n_jobs", text(asked)))
+    (tmp_path / "model").write_bytes(data)
+    assert load(tmp_path / "model").estimator_.n_jobs == given
 
 
 # What would never end, or fill the memory
@@ -376,6 +458,23 @@ def test_descriptions_without_end(member, content, honest, refusal):
     refusal(data)
     if member == "clems.json":
         refusal(data, describe)
+
+
+@pytest.mark.parametrize("read", [load, describe])
+@pytest.mark.parametrize("count", [10**6, 6 * 10**6])
+def test_brackets_in_an_honest_description(count, read, honest, refusal):
+    """All else is as it should be, so that the many lists, of a few kB in the file, are what it is refused for."""
+    data = forged(honest["tree"], info=lambda info: info.update(label_names=[[]] * count))
+    message = refusal(data, read)
+    assert "clems.json in it describes far more objects" in message or "where 16777216 are the most" in message
+
+
+def test_sets_of_ranges(honest, refusal):
+    numbers = described(
+        "ConstructorFromReduceNode", "builtins.range", content=listed(tuple, text(0), text(10**6), text(1))
+    )
+    of_numbers = described("ConstructorFromReduceNode", "builtins.frozenset", content=listed(tuple, numbers))
+    refusal(forged(honest["tree"], schema=estimator(of_numbers)))
 
 
 def test_brackets_within_words(honest, refusal):

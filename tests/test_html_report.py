@@ -19,20 +19,24 @@ from sklearn.metrics import precision_recall_fscore_support
 from sklearn.neighbors import KNeighborsClassifier
 
 import clems
-from clems import BR, CLEMS, CRITERIA, LEARNERS, PCC, SLEEC, get_cost, plot, save, weighted_hamming
-from clems.bootstrap import bootstrap
-from clems.cli import main
+from clems import BR, CLEMS, CRITERIA, LEARNERS, PCC, SLEEC, get_cost, save, weighted_hamming
+from clems.cli.app import main
 from clems.datasets import digit_scenes
-from clems.label_map import make_map, names_of, principal_plane
-from clems.report import make_content, render, write_report
-from clems.report.content import baselines, best_constant
-from clems.report.rows import data_address, unusual_features
+from clems.evaluation import plot
+from clems.evaluation.answers import answers_of
+from clems.evaluation.bootstrap import bootstrap
+from clems.evaluation.label_map import make_map, names_of, principal_plane
+from clems.evaluation.report import make_content, render, write_report
+from clems.evaluation.report.content import baselines
+from clems.evaluation.report.rows import data_address, unusual_features
+from clems.evaluation.savings import best_constant
+from clems.trees import leaf_table
 
 X, DIGITS = digit_scenes(300, random_state=0)
 Y = DIGITS[:, :5]
 NAMES = ["nil", "one", "two", "three", "four"]
 TRAIN, TEST = slice(0, 200), slice(200, 300)
-SECTIONS = ["decision", "criteria", "map", "expected", "labels", "mistakes", "what-if"]
+SECTIONS = ["decision", "savings", "criteria", "map", "expected", "handing-over", "labels", "mistakes", "what-if"]
 PIXELS = [f"p{k}" for k in range(121)]
 EVIL = "<script>alert(1)</script>"
 
@@ -155,7 +159,7 @@ def test_criteria_are_those_of_the_predictions(model, content, page):
 
 
 def test_baselines_need_no_training(model):
-    found, lacking = baselines(model, X[TEST], model.predict(X[TEST]))
+    found, lacking = baselines(model, answers_of(model, X[TEST], paper=True))
     assert lacking == ()
     candidates = model.candidates_.labels
     mean = [get_cost("f1").rowwise(Y[TRAIN], np.tile(one, (200, 1))).mean() for one in candidates]
@@ -193,7 +197,7 @@ def test_intervals_are_those_of_resampled_rows():
 def test_blocks_of_resamples_change_nothing(monkeypatch):
     given = {"all": np.ones((30, 3), int)}, np.eye(3, dtype=int).repeat(10, axis=0)
     whole = bootstrap(*given, n_resamples=50).resampled
-    monkeypatch.setattr("clems.bootstrap.CELLS", 7 * 30)
+    monkeypatch.setattr(sys.modules[bootstrap.__module__], "CELLS", 7 * 30)
     assert bootstrap(*given, n_resamples=50).resampled == pytest.approx(whole)
 
 
@@ -224,8 +228,8 @@ def test_mistakes_come_with_their_rows(model, content, page):
     for row in (*content.mistakes, *content.right):
         at = int(row.name)
         assert row.cost == pytest.approx(costs[at])
-        assert {*row.hit, *row.missed} == {*names_of(Y[TEST][[at]], NAMES)[0]}
-        assert {*row.hit, *row.in_vain} == {*names_of(predicted[[at]], NAMES)[0]}
+        assert {*row.true_positives, *row.false_negatives} == {*names_of(Y[TEST][[at]], NAMES)[0]}
+        assert {*row.true_positives, *row.false_positives} == {*names_of(predicted[[at]], NAMES)[0]}
         assert row.expected == pytest.approx(model.expected_cost(X[TEST][[at]])[0])
         assert f"row {row.name}" in page.sections["mistakes"]
         assert 1 <= len(row.features) <= 6
@@ -318,13 +322,14 @@ def test_every_learner_has_a_report(name):
     content = make_content(learner, X[TEST, ::4], Y[TEST], n_mistakes=3)
     page = Page(render(content))
     assert [*page.sections] == SECTIONS
-    value = learner._criterion()(Y[TEST], learner.predict(X[TEST, ::4]))
+    value = learner.criterion_(Y[TEST], learner.predict(X[TEST, ::4]))
     assert content.comparison.value[0, 0] == pytest.approx(value)
     assert ("label-map" in json.loads(page.data["figures"])) == (name == "clems")
     if name != "clems":
         assert "so there is no map" in page.sections["map"]
-        assert "does not tell what a single row is expected to cost" in page.sections["expected"]
         assert "so there are no constant answers" in page.sections["criteria"]
+    silent = "does not say what a single row is expected to cost" in page.sections["expected"]
+    assert silent == (not hasattr(learner, "expected_cost")) == (name not in ("clems", "cost_sensitive", "pcc"))
     assert ("each label at ½" in content.comparison.models) == hasattr(learner, "predict_proba")
     assert (content.what_if is not None) == learner.cost_at_predict
     assert ("decides for one cost only" in page.sections["what-if"]) == (not learner.cost_at_predict)
@@ -336,7 +341,7 @@ def test_micro_f1_is_no_cost_of_rows():
     assert content.own.name == "micro_f1"
     assert content.comparison.value[0, 0] == pytest.approx(CRITERIA["micro_f1"](Y[TEST], model.predict(X[TEST])))
     page = Page(render(content))
-    assert "trained for micro F1 does not tell what a single row" in page.sections["expected"]
+    assert "trained for micro F1 does not say what a single row" in page.sections["expected"]
     assert page.tables["what-if"][0][1][0] == "micro F1"
 
 
@@ -394,11 +399,21 @@ def test_pictures_in_the_page(model):
 def test_a_report_is_written_whole_or_not_at_all(model, tmp_path, monkeypatch):
     path = tmp_path / "report.html"
     path.write_text("before")
-    monkeypatch.setattr("clems.report.render", lambda *_: 1 / 0)
+    monkeypatch.setattr("clems.evaluation.report.render", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write_report(model, X[TEST], Y[TEST], path)
     assert path.read_text() == "before"
     assert [*tmp_path.iterdir()] == [path]
+
+
+def test_a_report_reads_each_row_once(model, tmp_path, monkeypatch):
+    read = []
+    leaves_of = leaf_table.leaves_of
+    monkeypatch.setattr(
+        leaf_table, "leaves_of", lambda trees, X, *jobs: read.append(len(X)) or leaves_of(trees, X, *jobs)
+    )
+    write_report(model, X[TEST], Y[TEST], tmp_path / "report.html", images=X[TEST].reshape(-1, 11, 11))
+    assert read == [100]
 
 
 def test_the_same_model_has_the_same_report(model):
@@ -420,7 +435,7 @@ def test_faults_are_told_in_a_sentence(model, tmp_path, monkeypatch):
         write_report(*given[:3], tmp_path / "nowhere" / "report.html")
     with pytest.raises(ValueError, match="which BR does not have"):
         plot.label_map(BR(n_trees=3).fit(X[TRAIN], Y[TRAIN]))
-    with pytest.raises(ValueError, match="BR does not tell what a single row is expected to cost"):
+    with pytest.raises(ValueError, match="BR does not compute what a single row is expected to cost"):
         plot.reliability(BR(n_trees=3).fit(X[TRAIN], Y[TRAIN]), X[TEST], Y[TEST])
     for missing in ("jinja2", "plotly.offline"):
         with monkeypatch.context() as without:

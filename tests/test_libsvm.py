@@ -41,7 +41,7 @@ def test_announced_sizes():
 
 @pytest.mark.parametrize("block", [7, 1 << 19])
 def test_a_line_of_one_space_is_a_row_of_nothing(monkeypatch, block):
-    monkeypatch.setattr("clems.datasets.source.BLOCK", block)
+    monkeypatch.setattr("clems.datasets.text.source.BLOCK", block)
     data = read(" \n" * 9 + "3 1:2\n \n\n# a comment\n  # another\n5 2:1\n \n")
     expected = [[0, 0]] * 9 + [[2, 0], [0, 0], [0, 1], [0, 0]]
     assert data.X.toarray().tolist() == expected

@@ -177,10 +177,15 @@ def test_rows_move_one_by_one(Y, data):
 
 
 def test_whole_sizes_stay_whole():
-    sizes = np.array([0.07, 0.465, 0.465]) * 100
-    assert sizes[0] > 7  # by an error of arithmetic
-    part = clems.model_selection._with_exact_sizes(sparse.csr_array((100, 1)), np.zeros(100, int), sizes)
-    assert sorted(np.bincount(part)) == [7, 46, 47]
+    assert 0.07 * 100 > 7  # by an error of arithmetic
+    proportions, crowded = [0.07, 0.465, 0.465], 0
+    for seed in range(20):
+        Y = np.random.default_rng(seed).random((100, 25)) < 0.05
+        crowded += np.sum(iterative_stratification(Y, proportions, random_state=seed) == 0) > 7
+        parts = iterative_split(Y, proportions, random_state=seed)
+        assert len(parts[0]) == 7
+        assert sorted(map(len, parts)) == [7, 46, 47]
+    assert crowded > 2  # where labels alone would have put more rows there
 
 
 @given(Y=labels, folds=st.integers(2, 6), shuffle=st.booleans())

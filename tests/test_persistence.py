@@ -3,8 +3,10 @@
 import ast
 import importlib
 import io
+import json
 import os
 import pickle
+import sys
 import zipfile
 from collections import Counter
 from contextlib import suppress
@@ -38,10 +40,10 @@ from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import clems
+from attack.forging import SCHEMA, forged, listed, mapping, members_of, nodes_of, signed, text, with_arrays
 from attack.forging import described as node
-from attack.forging import forged, listed, mapping, signed, text, with_arrays
 from clems import BR, CC, CLEMS, ECC, LEARNERS, SLEEC, f_beta, get_cost, load, save, weighted_hamming
-from clems.codes import Repetition
+from clems.embedding.codewords import Repetition
 from clems.persistence import ModelError, ModelInfo, describe, trust
 from clems.persistence import file as model_file
 
@@ -124,7 +126,7 @@ def answers(model, X):
         found["expected"] = model.expected_cost(X, cost="accuracy")
         found["top"], _, found["top cost"] = model.top_k(X, 2, cost="f1")
         found["error"] = model.embedding_error()
-    if hasattr(model, "at_depth") and (not isinstance(model, CLEMS) or hasattr(model._see, "at_depth")):
+    if hasattr(model, "at_depth") and model.get_depth():
         found["depth"] = model.at_depth(2).predict(X)
     return found
 
@@ -457,6 +459,11 @@ def leave_mark(path):
     return "key"
 
 
+class Marker:
+    def __init__(self, path):
+        leave_mark(path)
+
+
 def payloads(mark):
     command, function = f"touch {mark}", f"{__name__}.leave_mark"
     args = listed(tuple, text(command))
@@ -470,7 +477,7 @@ def payloads(mark):
         "own module's os": node("ConstructorFromReduceNode", "clems.persistence.file.os.system", content=args),
         "own module's import": node("FunctionNode", "clems.persistence.file.os"),
         "own function": node(
-            "ConstructorFromReduceNode", "clems.datasets.source.open_text", content=listed(tuple, text(str(mark)))
+            "ConstructorFromReduceNode", "clems.datasets.text.source.open_text", content=listed(tuple, text(str(mark)))
         ),
         "own private function": node(
             "ConstructorFromReduceNode",
@@ -479,6 +486,7 @@ def payloads(mark):
         ),
         "type of a key": mapping([node("FunctionNode", "os.system")], **{command: text(1)}),
         "type of a key, by the user's": mapping([node("FunctionNode", function)], **{str(mark): text(1)}),
+        "class of a key, by the user's": mapping([node("TypeNode", f"{__name__}.Marker")], **{str(mark): text(1)}),
         "hidden type of a key": listed(
             list,
             node("FunctionNode", function, **hidden),
@@ -548,7 +556,10 @@ def test_a_file_runs_nothing(kind, protocol, saved, place, tmp_path):
     assert not mark.exists()
 
 
-@pytest.mark.parametrize("kind", ["list", "set", "type of a key, by the user's", "hidden type of a key"])
+@pytest.mark.parametrize(
+    "kind",
+    ["list", "set", "type of a key, by the user's", "class of a key, by the user's", "hidden type of a key"],
+)
 def test_what_a_user_trusts_is_not_called(kind, saved, place, tmp_path):
     mark = tmp_path / "mark"
 
@@ -556,7 +567,7 @@ def test_what_a_user_trusts_is_not_called(kind, saved, place, tmp_path):
         schema["content"]["content"]["estimator"] = payloads(mark)[kind]
 
     data = forged(saved[0], schema=change)
-    message = place[1](data, trusted=[leave_mark])
+    message = place[1](data, trusted=[leave_mark, Marker])
     assert "which is never trusted" in message or "of the same number" in message
     assert not mark.exists()
     skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
@@ -676,6 +687,48 @@ def test_boosted_trees_too(field, value, place):
     assert "HistGradientBoostingClassifier that cannot be used: a " in refusal(with_arrays(path.read_bytes(), change))
 
 
+def names_in(data, role):
+    """Names that occur in a role in a file."""
+    nodes = nodes_of(json.loads(members_of(data)[SCHEMA]))
+    return {f"{one['__module__']}.{one['__class__']}" for one in nodes if one["__loader__"] == role}
+
+
+def test_ufuncs_are_named_as_numpy_exports_them(place):
+    """Ufuncs of numpy 2.0 do not say which module they are of."""
+    path, _ = place
+    save(CLEMS("f1", n_trees=3, cost_transform=np.cbrt).fit(X, Y), path)
+    assert "numpy.cbrt" in (names := names_in(path.read_bytes(), "FunctionNode"))
+    assert all(name.startswith(("numpy.", "clems.")) and name.count(".") <= 3 for name in names)
+
+
+def test_no_module_is_loaded_in_the_place_of_losses(place, tmp_path, monkeypatch):
+    """The losses of scikit-learn 1.6 say that they are of a module `_loss`, which may be a file of anyone's."""
+    path, refusal = place
+    mark = tmp_path / "mark"
+    code = f"import pathlib\nfrom sklearn._loss._loss import *\npathlib.Path({str(mark)!r}).touch()\n"
+    (tmp_path / "_loss.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "_loss", None)  # where scikit-learn 1.6 puts its own
+    del sys.modules["_loss"]
+    model = BR(GradientBoostingClassifier(n_estimators=2, max_depth=1)).fit(X, Y)
+    save(model, path)
+    assert_same(answers(load(path), X), answers(model, X))
+    assert names_in(path.read_bytes(), "LossNode") == {"sklearn._loss._loss.CyHalfBinomialLoss"}
+
+    def change(schema):
+        for one in nodes_of(schema):
+            if one["__loader__"] == "LossNode":
+                one["__module__"] = "_loss"
+
+    data = forged(path.read_bytes(), schema=change)
+    for trusted in ((), ["_loss.CyHalfBinomialLoss"]):
+        message = refusal(data, trusted=trusted)
+        assert message == "cannot be loaded: it uses _loss.CyHalfBinomialLoss as a LossNode, which is never trusted."
+    assert not mark.exists()
+    skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
+    assert mark.exists()
+
+
 @pytest.mark.parametrize("algorithm", ["kd_tree", "ball_tree"])
 def test_search_trees_are_not_saved_but_grown_again(algorithm, place):
     path, _ = place
@@ -693,9 +746,9 @@ def test_search_trees_are_not_saved_but_grown_again(algorithm, place):
 
 def test_tables_too(place):
     path, refusal = place
-    model = CLEMS(n_trees=2, random_state=0).fit(X, Y)
+    model = CLEMS(n_trees=2, depths=[2], random_state=0).fit(X, Y)  # cut, so that rows stop at other nodes
     save(model, path)
-    size = len(model._see.shares.place)
+    size = sum(tree.tree_.node_count for tree in model.estimator_)
 
     def change(array):
         if array.shape == (size,) and array.dtype == np.intp:

@@ -7,7 +7,7 @@ import pytest
 
 from clems import CLEMS
 from clems.datasets import digit_scenes
-from clems.report import write_report
+from clems.evaluation.report import write_report
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed; make test-browser does that")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -19,7 +19,7 @@ SWITCHES = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
 ]
-SECTIONS = ["decision", "criteria", "map", "expected", "labels", "mistakes", "what-if"]
+SECTIONS = ["decision", "savings", "criteria", "map", "expected", "handing-over", "labels", "mistakes", "what-if"]
 EVIL = "<script>alert(1)</script>"
 NAMES = [EVIL, *"abcdefghi"]
 WIDTHS = [390, 1400]
@@ -90,7 +90,7 @@ def trace(page, number):
 def test_every_section_and_figure_is_seen(page):
     for section in SECTIONS:
         assert page.locator(f"#{section} h2").is_visible()
-    assert page.locator(".plot").count() == page.locator(".plot .main-svg:first-child").count() == 11
+    assert page.locator(".plot").count() == page.locator(".plot .main-svg:first-child").count() == 12
     for figure in page.locator(".plot").all():
         assert figure.bounding_box()["height"] > 100
         assert figure.get_attribute("aria-label")
@@ -160,6 +160,12 @@ def test_roles_are_shown_by_choice(page):
     page.get_by_role("radio", name="both").focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_function("document.getElementById('label-map').data[2].visible === false")
+
+
+def test_enter_in_the_filter_does_not_load_the_page_anew(page):
+    page.evaluate("window.stays = true")
+    page.get_by_label("With the label").press("Enter")
+    assert page.evaluate("window.stays")
 
 
 def test_controls_have_names(page):

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 from stand_in import QUICK, Trial, lasting, load, work, workers
 
-from clems.experiments.execution import THREADS
+from clems.experiments.backends.starting import THREADS
 from clems.experiments.running import parse_budget, run
 from clems.experiments.store import Store
 
@@ -25,7 +25,7 @@ import rich.console, rich.progress  # here, not in each run
 from pathlib import Path
 from time import sleep
 sys.path.append(sys.argv[2])
-from clems.experiments.execution import THREADS
+from clems.experiments.backends.starting import THREADS
 from clems.experiments.running import run
 from clems.experiments.store import Store
 from stand_in import QUICK, Trial, load, work

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from clems.datasets import DataError, Limits, read_arff, read_libsvm, read_table
-from clems.datasets.mulan import labels_of_xml
-from clems.datasets.new_rows import NewRows, Wanted
-from clems.datasets.source import BLOCK, Source
+from clems.datasets.formats.mulan import labels_of_xml
+from clems.datasets.new_rows import NewRows
+from clems.datasets.text.source import BLOCK, Source
+from clems.datasets.wanted import Wanted
 
 PACKERS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress}
 TEXT = b"x,y\n" + b"1,1\n" * 50

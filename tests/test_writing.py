@@ -1,9 +1,12 @@
 """What is written is read again as it was, in every format."""
 
+import gc
+import io
 import os
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -20,6 +23,7 @@ from clems.datasets import (
     write_libsvm,
     write_table,
 )
+from clems.datasets.formats.parquet import append_parquet
 from clems.files import replacing
 
 anew = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # each example overwrites the file
@@ -76,10 +80,41 @@ def test_csv(tmp_path, dataset, ending):
 
 
 @anew
+@given(dataset=datasets(), ending=ENDINGS)
+def test_tsv(tmp_path, dataset, ending):
+    path = tmp_path / f"some.tsv{ending}"
+    write_table(dataset, path)
+    assert_equal(read_table(path, dataset.label_names, delimiter="\t"), dataset)
+
+
+@anew
 @given(dataset=datasets())
 def test_parquet(tmp_path, dataset):
     write_table(dataset, tmp_path / "some.parquet")
     assert_equal(read_table(tmp_path / "some.parquet", dataset.label_names), dataset)
+
+
+def test_text_in_parquet_may_begin_without_rows():
+    file = io.BytesIO()
+    with append_parquet(file) as append:
+        for ids in ([], ["7", "x"], ["8"]):
+            append(pd.DataFrame({"id": ids, "red": np.zeros(len(ids), np.uint8)}).astype({"id": str}))
+    table = pd.read_parquet(file)
+    assert table["id"].tolist() == ["7", "x", "8"]
+    assert table["red"].dtype == np.uint8
+
+
+def test_a_parquet_file_that_is_given_up_is_closed_in_order():
+    """A writer that is left open would write to the closed file when it is collected, and complain."""
+
+    def give_up():
+        with io.BytesIO() as file, append_parquet(file) as append:
+            append(pd.DataFrame({"red": [1]}))
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        give_up()
+    gc.collect()
 
 
 def test_more_rows_than_are_written_at_a_time(tmp_path):
@@ -106,8 +141,8 @@ def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch, write, name):
     def fail(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("clems.datasets.writing._written", fail)
-    monkeypatch.setattr("clems.datasets.writing._dense_parts", fail)
+    monkeypatch.setattr("clems.datasets.formats.arff.as_text", fail)
+    monkeypatch.setattr("clems.datasets.formats.csv.dense_frames", fail)
     with pytest.raises(KeyboardInterrupt):
         write(DATASET, tmp_path / name)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -5,6 +5,9 @@ cost with every decoder on three datasets (generated; dense and sparse real ones
 and compares predictions, probabilities, expected costs and the best label vectors to the last bit. It prints what
 differs.
 
+``python -m tools.same_as --kernels Haswell SkylakeX`` compares the working tree with itself under two kernels of
+OpenBLAS, which round differently.
+
 The two sides run in processes of their own, which import nothing but numpy, scikit-learn and their clems.
 """
 
@@ -126,8 +129,7 @@ def answer_all(folder: Path, names: list[str], output: Path) -> None:
 
 def compare(now: dict[str, np.ndarray], then: dict[str, np.ndarray]) -> list[str]:
     """Say what differs."""
-    sides = ("now", now, then), ("then", then, now)
-    lines = [f"{key}: only {side}" for side, own, other in sides for key in own if key not in other]
+    lines = [f"{key}: only then" for key in then if key not in now]
     for key in now:
         if key not in then or np.array_equal(now[key], then[key], equal_nan=True):
             continue
@@ -152,32 +154,45 @@ def install(revision: str, folder: Path) -> Path:
     return target
 
 
+def answered(sides: dict[str, tuple[Path, dict[str, str]]], folder: Path) -> list[dict[str, np.ndarray]]:
+    """Answers of each side, which is a folder to import clems from and variables of the environment."""
+    names = write_data(folder)
+    for missing in {*REAL.values()} - {*names}:
+        print(f"Without CLEMS_DATA there is no {missing}.", file=sys.stderr)
+    running = []
+    for side, (source, variables) in sides.items():
+        own = {**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1", "PYTHONSAFEPATH": "1", **variables}
+        command = [sys.executable, __file__, side, "--answer", str(folder), f"{folder}/{side}.npz", *names]
+        running.append(subprocess.Popen(command, env=own))
+    ends = [process.wait() for process in running]
+    if any(ends):
+        sys.exit("One side failed.")
+    return [dict(np.load(folder / f"{side}.npz")) for side in sides]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("revision", help="the commit to compare with")
+    parser.add_argument("revision", nargs="?", help="the commit to compare with")
+    parser.add_argument("--kernels", nargs=2, help="compare kernels of OpenBLAS instead, such as Haswell SkylakeX")
     parser.add_argument("--answer", nargs="+", help=argparse.SUPPRESS)  # one side of the comparison
     options = parser.parse_args()
     if options.answer:
         folder, output, *names = options.answer
         return answer_all(Path(folder), names, Path(output))
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        names = write_data(folder)
-        for missing in {*REAL.values()} - {*names}:
-            print(f"Without CLEMS_DATA there is no {missing}.", file=sys.stderr)
-        sides = {"now": ROOT / "src", "then": install(options.revision, folder)}
-        running = []
-        for side, source in sides.items():
-            own = {**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
-            command = [sys.executable, __file__, options.revision, "--answer", place, f"{place}/{side}.npz", *names]
-            running.append(subprocess.Popen(command, env=own))
-        ends = [process.wait() for process in running]
-        if any(ends):
-            sys.exit("One side failed.")
-        now, then = (dict(np.load(folder / f"{side}.npz")) for side in sides)
+        folder, here = Path(place), ROOT / "src"
+        if options.kernels:
+            sides = {kernel: (here, {"OPENBLAS_CORETYPE": kernel}) for kernel in options.kernels}
+        elif options.revision:
+            sides = {"now": (here, {}), "then": (install(options.revision, folder), {})}
+        else:
+            parser.error("a commit, or --kernels")
+        now, then = answered(sides, folder)
     lines = compare(now, then)
     print("\n".join(lines), end="\n" if lines else "")
-    print(f"{len(now)} answers, {len(lines)} of them other than at {options.revision}.")
+    other = f"with {options.kernels[1]}" if options.kernels else f"at {options.revision}"
+    new = f"; {len({*now} - {*then})} questions had no answer there" if {*now} - {*then} else ""
+    print(f"{len(then)} answers, {len(lines)} of them other than {other}{new}.")
     sys.exit(bool(lines))
 
 

@@ -4,60 +4,91 @@ TYPE_CHECKING = False  # as in typing, which is not imported so that `python -m 
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "BR",
-    "CC",
-    "CFT",
-    "CLEMS",
-    "COSTS",
-    "CPLST",
-    "CRITERIA",
-    "ECC",
-    "LEARNERS",
-    "PCC",
-    "PLST",
-    "SLEEC",
-    "CandidateSet",
-    "Cost",
-    "Criterion",
-    "Embedding",
-    "FaIE",
-    "f_beta",
-    "get_cost",
-    "get_criterion",
-    "load",
-    "mirrored_smacof",
-    "plot",
-    "save",
-    "weighted_hamming",
-]
+# Where each public name is. It is imported when it is asked for: help and completion must not wait for scikit-learn.
+_HOMES = {
+    "BR": "learners",
+    "CC": "learners",
+    "CFT": "learners",
+    "CLEMS": "learners",
+    "COSTS": "costs",
+    "CPLST": "learners",
+    "CRITERIA": "costs",
+    "ECC": "learners",
+    "LEARNERS": "learners",
+    "PCC": "learners",
+    "PLST": "learners",
+    "Posterior": "posterior",
+    "SLEEC": "learners",
+    "CandidateSet": "embedding.candidates",
+    "Cost": "costs",
+    "CostSensitiveClassifier": "learners",
+    "Criterion": "costs",
+    "Embedding": "embedding.smacof",
+    "FaIE": "learners",
+    "GuaranteedCost": "learners.guaranteed_cost",
+    "decide": "posterior",
+    "f_beta": "costs",
+    "get_cost": "costs",
+    "get_criterion": "costs",
+    "load": "persistence",
+    "mirrored_smacof": "embedding.smacof",
+    "ndcg_at": "costs",
+    "plot": "evaluation",
+    "precision_at": "costs",
+    "propensities": "costs",
+    "psp_at": "costs",
+    "read_prices": "costs.text",
+    "recall_at": "costs",
+    "save": "persistence",
+    "weighted_hamming": "costs",
+}
+__all__ = [*_HOMES]
 
 if TYPE_CHECKING:
-    from clems import plot
-    from clems.candidates import CandidateSet
-    from clems.cost import Cost
-    from clems.costs import COSTS, f_beta, get_cost, weighted_hamming
-    from clems.criteria import CRITERIA, Criterion, get_criterion
-    from clems.learners import BR, CC, CFT, CLEMS, CPLST, ECC, LEARNERS, PCC, PLST, SLEEC, FaIE
-    from clems.persistence import load, save
-    from clems.smacof import Embedding, mirrored_smacof
+    from clems.costs import COSTS as COSTS
+    from clems.costs import CRITERIA as CRITERIA
+    from clems.costs import Cost as Cost
+    from clems.costs import Criterion as Criterion
+    from clems.costs import f_beta as f_beta
+    from clems.costs import get_cost as get_cost
+    from clems.costs import get_criterion as get_criterion
+    from clems.costs import ndcg_at as ndcg_at
+    from clems.costs import precision_at as precision_at
+    from clems.costs import propensities as propensities
+    from clems.costs import psp_at as psp_at
+    from clems.costs import recall_at as recall_at
+    from clems.costs import weighted_hamming as weighted_hamming
+    from clems.costs.text import read_prices as read_prices
+    from clems.embedding.candidates import CandidateSet as CandidateSet
+    from clems.embedding.smacof import Embedding as Embedding
+    from clems.embedding.smacof import mirrored_smacof as mirrored_smacof
+    from clems.evaluation import plot as plot
+    from clems.learners import BR as BR
+    from clems.learners import CC as CC
+    from clems.learners import CFT as CFT
+    from clems.learners import CLEMS as CLEMS
+    from clems.learners import CPLST as CPLST
+    from clems.learners import ECC as ECC
+    from clems.learners import LEARNERS as LEARNERS
+    from clems.learners import PCC as PCC
+    from clems.learners import PLST as PLST
+    from clems.learners import SLEEC as SLEEC
+    from clems.learners import CostSensitiveClassifier as CostSensitiveClassifier
+    from clems.learners import FaIE as FaIE
+    from clems.learners.guaranteed_cost import GuaranteedCost as GuaranteedCost
+    from clems.persistence import load as load
+    from clems.persistence import save as save
+    from clems.posterior import Posterior as Posterior
+    from clems.posterior import decide as decide
 else:
-    # Names are imported when they are asked for: the command's help and completion must not wait for scikit-learn.
-    _MODULES = ("candidates", "cost", "costs", "criteria", "smacof", "learners", "persistence")
 
     def __getattr__(name: str) -> object:
         from importlib import import_module
 
-        if name not in __all__:
+        if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        if name == "plot":
-            return import_module(f"{__name__}.plot")
-        for place in _MODULES:
-            module = import_module(f"{__name__}.{place}")
-            if hasattr(module, name):
-                globals()[name] = getattr(module, name)
-                return globals()[name]
-        raise AttributeError(f"{name!r} is in none of {_MODULES}")
+        globals()[name] = found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        return found
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})

@@ -21,9 +21,9 @@ from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit, KFold,
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 
-from clems.counts import Floats, Labels, as_labels
+from clems.arrays import Floats, Integers, Labels
+from clems.labels.matrix import as_labels
 
-Integers = NDArray[np.intp]
 Split = tuple[Integers, Integers]
 
 ROW = 10**9  # what parts want is held in whole billionths of a row: equal wants compare as equal, and sums are exact

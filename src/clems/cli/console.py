@@ -1,4 +1,4 @@
-"""What the commands share: options, progress, and how they speak."""
+"""What the commands print: results, notes, progress, and errors in one sentence."""
 
 from __future__ import annotations
 
@@ -12,99 +12,33 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from traceback import extract_tb
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from clems import process
+from clems.cli import process
 
-EXITS = (
-    "Exit codes: 0 all is well, 1 something went wrong and one sentence says what, 2 the command was not used rightly, "
-    "130 interrupted; SIGTERM and SIGHUP end it as they end others, once it has cleaned up."
-)
 _doing = ""
-WIDE = 200  # characters of a line that nobody looks at
-FLAGS = "cost|labels|tags|separator|pairs|row_id|drop|nominal|delimiter|decimal|encoding|spreadsheet_safe"
-
-
-def _not_zero(jobs: int | None) -> int | None:
-    if jobs == 0:
-        raise typer.BadParameter("0 cores cannot do anything; give a number of them, or -1 for all.")
-    return jobs
-
-
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress, only results and errors.")]
-Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON to standard output, for scripts.")]
-Tags = Annotated[str | None, typer.Option(help="The labels are in this column of a table, as tags.")]
-Separator = Annotated[str | None, typer.Option(help="What is between two tags, such as ';'.")]
-Drop = Annotated[str | None, typer.Option(help="Columns to leave out: names or patterns, with commas between.")]
-Delimiter = Annotated[
-    str | None, typer.Option(help="What is between two columns of a CSV; found out if it is not given.")
-]
-Decimal = Annotated[str, typer.Option(help="The point in numbers of a CSV, such as ','.")]
-Encoding = Annotated[str, typer.Option(help="Encoding of a text file, such as latin-1.")]
-Trust = Annotated[
-    list[str] | None,
-    typer.Option(metavar="MODULE:FUNCTION", help="A cost of your own that the model may use; repeat for more."),
-]
-Force = Annotated[bool, typer.Option("--force", help="Write even over a file that this command reads.")]
-Jobs = Annotated[int | None, typer.Option(callback=_not_zero, help="Cores to use; -1 for all.")]
-Model = Annotated[str, typer.Argument(help="The model, a file that 'clems fit' has written.", show_default=False)]
-
-
-Rows = Annotated[
-    str,
-    typer.Argument(help="Rows: CSV, TSV, Parquet, ARFF or libsvm; - is standard input, a CSV.", show_default=False),
-]
-STANDARD = "-"
-
-
-def input_of(file: str) -> Any:
-    """Return what to read, which may be standard input."""
-    return sys.stdin.buffer if file == STANDARD else file
-
-
-def check_output(output: str | Path, force: bool, *inputs: str | Path | None) -> None:
-    """Refuse an output that cannot be written, and, unless that is forced, one that is an input too.
-
-    The same file is the same by whatever path or link; pipes and devices may be both.
-    """
-    from clems.datasets.mulan import xml_beside
-    from clems.files import check_place, is_written_whole
-
-    path = Path(output)
-    check_place(path)
-    if force or not path.exists() or not is_written_whole(path):
-        return
-    given = [Path(file) for file in inputs if file is not None and file != STANDARD]
-    given += [xml for file in given if ".arff" in file.name.lower() and (xml := xml_beside(file)) is not None]
-    for file in given:
-        if file.exists() and file.samefile(path):
-            also = "" if file == path else f", the same file as {file},"
-            raise ValueError(
-                f"{path}{also} is read by this command and would be replaced; choose another --output, or say --force."
-            )
-
-
-def names_in(text: str | None) -> list[str]:
-    """Names or patterns with commas between; a comma in a name is written ``?``, which stands for any character."""
-    return [name.strip() for name in (text or "").split(",") if name.strip()]
+WIDE = 200  # characters per line when output is not a terminal
+FLAGS = (
+    "cost|labels|tags|separator|pairs|row_id|drop|nominal|delimiter|decimal|encoding|spreadsheet_safe|at_most|exactly"
+)
 
 
 def note(text: str, quiet: bool) -> None:
-    """Say something beside the result, on standard error."""
+    """Print a note to standard error, unless quiet."""
     if not quiet:
         process.say(text)
 
 
 def print_json(value: Any) -> None:
-    """Print a result for scripts; what is no number, or infinite, is null."""
+    """Print a result as JSON for scripts; NaN and infinity become null."""
     text = json.dumps(_plain(value), ensure_ascii=False, indent=1)
-    typer.echo(text.encode("utf-8", "backslashreplace"))  # whatever the encoding of the terminal
+    typer.echo(text.encode("utf-8", "backslashreplace"))  # UTF-8, whatever the encoding of the terminal
 
 
 def print_path(path: Path) -> None:
-    """Print where something was written, exactly; if standard output is closed, the file is all that was asked for."""
+    """Print the path of a file that was written, byte for byte; nothing if standard output is closed."""
     if process.STDOUT not in process.CLOSED:
         typer.echo(os.fsencode(path))
 
@@ -120,7 +54,7 @@ def _plain(value: Any) -> Any:
 
 
 def print_table(title: str, frame: Any) -> None:
-    """Print a DataFrame; on a terminal in its width, else in the width that it needs."""
+    """Print a DataFrame as a table, as wide as the terminal, or as wide as it needs when that is not one."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.markup import escape
@@ -147,12 +81,12 @@ def _shown(cell: Any) -> str:
 
 @contextmanager
 def progress(text: str, quiet: bool) -> Iterator[Callable[[float | None, str], None]]:
-    """Show on a terminal what is going on and for how long, and the share that is done where it is known.
+    """Show progress on a terminal: the current step, the time, and the share that is done where it is known.
 
     Yields
     ------
     callable
-        Takes the share that is done, or None, and what to say now.
+        Takes the share that is done, or None, and the current step.
     """
     doing(text)
     if quiet or not sys.stderr.isatty():
@@ -173,25 +107,25 @@ def progress(text: str, quiet: bool) -> Iterator[Callable[[float | None, str], N
 
 
 def doing(text: str) -> None:
-    """Keep in mind what is being done, to say it if the memory is not enough."""
+    """Remember the current step, which an error about memory names."""
     global _doing
     _doing = text
 
 
 def sentence_of(error: Exception) -> str:
-    """Say in one line what went wrong, with options as they are written on a command line."""
+    """Describe an error in one line, with options as they are written on a command line."""
     while_doing = f" ({_doing})" if _doing else ""
     if isinstance(error, MemoryError):
-        told = str(error).strip().partition("\n")[0].rstrip(".")
+        detail = str(error).strip().partition("\n")[0].rstrip(".")
         return (
-            f"The memory is not enough{while_doing}{f': {told}' if told else ''}; try it with fewer rows or trees, "
-            "fewer jobs at a time, or on a computer with more of it."
+            f"Not enough memory{while_doing}{f': {detail}' if detail else ''}; use fewer rows or trees, "
+            "fewer jobs at a time, or a computer with more memory."
         )
     if isinstance(error, RecursionError):
-        return f"Something that was given is nested too deeply{while_doing}."
+        return f"The input is nested too deeply{while_doing}."
     if isinstance(error, OSError) and error.errno == errno.EBADF and error.filename is None:
-        return "A standard stream that is needed is closed; give the names of files, and --output."
-    if notes := getattr(error, "__notes__", None):  # on what a function of the user's raised
+        return "A standard stream that this command needs is closed; give file names, and --output."
+    if notes := getattr(error, "__notes__", None):  # of an exception raised by a function of the user's
         last = extract_tb(error.__traceback__)[-1]
         return f"{notes[0]} {type(error).__name__}: {error} ({last.filename}, line {last.lineno})."
     if isinstance(error, OSError) and error.strerror:

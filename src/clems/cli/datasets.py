@@ -1,4 +1,4 @@
-"""`clems datasets`: the usual datasets by name."""
+"""`clems datasets`: benchmark datasets by name."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import csv
 from enum import StrEnum
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from clems.cli.console import EXITS, Force, Json, Quiet, check_output, note, print_json, print_table, progress
+from clems.cli.console import note, print_json, print_table, progress
 from clems.cli.inspect import show_dataset
+from clems.cli.options import EXITS, Force, Json, Quiet, check_output, output
 
-app = typer.Typer(help="The usual datasets by name: list, fetch, describe.", no_args_is_help=True, epilog=EXITS)
+app = typer.Typer(help="Benchmark datasets by name: list, fetch, describe.", no_args_is_help=True, epilog=EXITS)
 
 
 class Part(StrEnum):
@@ -25,19 +26,19 @@ class Part(StrEnum):
 
 
 def complete_name(start: str) -> list[str]:
-    """Names of datasets that start so, read without importing what reads datasets."""
+    """Complete the name of a dataset, without importing the readers of datasets."""
     table = files("clems").joinpath("datasets", "catalogue.csv").read_text("utf-8")
     return [row["name"] for row in csv.DictReader(table.splitlines()) if row["name"].startswith(start)]
 
 
-Name = Annotated[str, typer.Argument(help="Its name.", autocompletion=complete_name, show_default=False)]
-Home = Annotated[str | None, typer.Option("--data-home", help="A folder to look in first.")]
-Subset = Annotated[Part, typer.Option(help="The whole, or a part of the published split.")]
+Name = Annotated[str, typer.Argument(help="Name of the dataset.", autocompletion=complete_name, show_default=False)]
+Home = Annotated[str | None, typer.Option("--data-home", help="A folder to search first.")]
+Subset = Annotated[Part, typer.Option(help="The whole dataset, or a part of the published split.")]
 
 
 @app.command("list", epilog=EXITS)
 def list_names(data_home: Home = None, json: Json = False) -> None:
-    """List the datasets that are known by name, their sizes, and where they are.
+    """List the known datasets, their sizes, and where they are stored.
 
     Example: clems datasets list
     """
@@ -54,15 +55,13 @@ def list_names(data_home: Home = None, json: Json = False) -> None:
 @app.command(epilog=EXITS)
 def fetch(
     name: Name,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write it here: .csv, .parquet, .arff or .txt (libsvm).")
-    ] = None,
+    output: Annotated[Path | None, output("File to write: .csv, .parquet, .arff or .txt (libsvm).")] = None,
     subset: Subset = Part.all,
     data_home: Home = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Get a dataset: from a folder of yours, the cache or OpenML; and write it to a file, if you say which.
+    """Get a dataset from a local folder, the cache or OpenML, and optionally write it to a file.
 
     Examples
     --------
@@ -71,15 +70,12 @@ def fetch(
         clems datasets fetch emotions --subset train --output train.csv
     """
     from clems.datasets.catalogue import load_dataset
-    from clems.datasets.libsvm import read_libsvm
-    from clems.datasets.reading import reader_of
-    from clems.datasets.table import read_table
-    from clems.datasets.writing import write_arff, write_libsvm, write_table
+    from clems.datasets.formats import format_of
 
+    write: Any = None
     if output is not None:
         check_output(output, force)
-        reader = reader_of(output)
-        write = write_table if reader is read_table else write_libsvm if reader is read_libsvm else write_arff
+        write = format_of(output, "write").write
     with progress(f"Fetching {name}", quiet):
         data = load_dataset(name, subset.value, data_home)
         if output is not None:
@@ -90,7 +86,7 @@ def fetch(
 
 @app.command(epilog=EXITS)
 def describe(name: Name, subset: Subset = Part.all, data_home: Home = None, json: Json = False) -> None:
-    """Count what is in a dataset: rows, labels per row, rarest label, missing values.
+    """Summarise a dataset: rows, labels per row, rarest label, missing values.
 
     Example: clems datasets describe yeast
     """

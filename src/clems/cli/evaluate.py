@@ -1,49 +1,50 @@
-"""`clems evaluate`: how good a model is on labelled rows."""
+"""`clems evaluate`: evaluate a model on labelled rows."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from clems.cli.console import (
-    Decimal,
-    Delimiter,
+from clems.cli.console import note, print_json, print_table, progress
+from clems.cli.data import model_and_rows
+from clems.cli.models import ask
+from clems.cli.options import (
+    NO_TAGS,
+    USUAL,
     Drop,
-    Encoding,
+    HandOverPrice,
     Json,
     Model,
     Quiet,
     Rows,
-    Separator,
-    Tags,
+    TagColumn,
+    TextForm,
     Trust,
-    names_in,
-    note,
-    print_json,
-    print_table,
-    progress,
+    Unit,
 )
-from clems.cli.models import ask, labelled_rows, load_model, wanted_by
 
 if TYPE_CHECKING:
-    from clems.evaluation import Evaluation
+    import pandas as pd
+
+    from clems.evaluation.evaluate import Evaluation
+    from clems.evaluation.savings import Savings
 
 
 def evaluate(
     model: Model,
     file: Rows,
-    tags: Tags = None,
-    separator: Separator = None,
+    unit: Unit = "",
+    abstain_at: HandOverPrice = None,
+    tags: TagColumn = NO_TAGS,
     trust: Trust = None,
     drop: Drop = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = ".",
-    encoding: Encoding = "utf-8",
+    text: TextForm = USUAL,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Compare a model's predictions with the truth: every criterion, each label, and whether it knows its cost.
+    """Compare a model's predictions with the truth: criteria, labels, expected and realised cost, savings.
 
-    Labels are found by the names that they have in the model.
+    Labels are matched to those of the model by name.
 
     Examples
     --------
@@ -51,48 +52,67 @@ def evaluate(
 
         clems evaluate model.clems test.csv --tags tags --separator ";"
 
+        clems evaluate model.clems test.csv --unit € --abstain-at 4.50
+
         clems evaluate model.clems test.csv --json | jq .criteria.f1
     """
     with progress("Reading", quiet) as update:
-        fitted = load_model(model, trust or [])
-        wanted = wanted_by(fitted, truth=True, tags=tags, separator=separator, drop=names_in(drop))
-        X, Y = labelled_rows(file, wanted, delimiter=delimiter, decimal=decimal, encoding=encoding)
+        fitted, X, Y = model_and_rows(model, file, trust, tags, drop, text)
         update(None, f"Evaluating {X.shape[0]:,} rows")
-        from clems.evaluation import evaluate as evaluate_model
+        from clems.evaluation.evaluate import evaluate as evaluate_model
 
-        found = ask(lambda rows: evaluate_model(fitted, rows, Y), fitted, X)
+        asked = partial(evaluate_model, unit=unit, abstain_at=abstain_at)
+        evaluation = ask(lambda rows: asked(fitted, rows, Y), fitted, X)
     if json:
-        groups = found.reliability
         print_json(
             {
                 "rows": X.shape[0],
-                "criteria": found.criteria,
-                "labels": found.labels.to_dict("index"),
-                "reliability": None if groups is None else groups.to_dict("records"),
+                "criteria": evaluation.criteria,
+                "labels": evaluation.labels.to_dict("index"),
+                "reliability": _lines(evaluation.reliability),
+                "abstention": _lines(evaluation.abstention),
+                "savings": _savings(evaluation.savings),
             }
         )
         return
-    show(found)
+    show(evaluation)
     note(f"{type(fitted).__name__} on {X.shape[0]:,} rows of {file}.", quiet)
 
 
+def _lines(table: pd.DataFrame | None) -> object:
+    return None if table is None else table.to_dict("records")
+
+
+def _savings(savings: Savings | None) -> object:
+    if savings is None:
+        return None
+    own = {"cost": savings.cost, "unit": savings.unit, "paid": savings.paid, "expected": savings.expected}
+    return {**own, "against": savings.table.to_dict("index")}
+
+
 def _head(name: str) -> str:
-    """How a table heads a criterion; one that the package does not know is a cost."""
-    from clems.criteria import get_criterion
+    """Return the heading of a criterion with its arrow; a cost of the user's has a downward one."""
+    from clems.costs.criteria import get_criterion
 
     try:
-        own = get_criterion(name)
+        criterion = get_criterion(name)
     except ValueError:
         return f"{name} ↓"
-    return f"{own.title} {own.arrow}"
+    return f"{criterion.title} {criterion.arrow}"
 
 
-def show(found: Evaluation) -> None:
+def show(evaluation: Evaluation) -> None:
     """Print an evaluation as tables."""
     import pandas as pd
 
-    criteria = [(_head(name), value) for name, value in found.criteria.items()]
+    criteria = [(_head(name), value) for name, value in evaluation.criteria.items()]
     print_table("Criteria", pd.DataFrame(criteria, columns=["criterion", "value"]))
-    print_table("Labels", found.labels.reset_index())
-    if found.reliability is not None:
-        print_table("Expected and realised cost", found.reliability)
+    print_table("Labels", evaluation.labels.reset_index())
+    if evaluation.reliability is not None:
+        print_table("Expected and realised cost", evaluation.reliability)
+    if evaluation.abstention is not None:
+        print_table("Mean cost by the share of rows handed over", evaluation.abstention)
+    if evaluation.savings is not None:
+        print_table(
+            f"Savings in {evaluation.savings.unit or evaluation.savings.cost}", evaluation.savings.table.reset_index()
+        )

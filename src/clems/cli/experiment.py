@@ -1,4 +1,4 @@
-"""`clems experiment`: plan, run and report what an experiment's file says."""
+"""`clems experiment`: plan, run and report an experiment that a file describes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from clems.cli.console import Force, check_output, doing, print_path
-from clems.process import say
+from clems.cli.console import doing, print_path
+from clems.cli.options import Budget, FitsAtATime, Force, check_output, output
+from clems.cli.process import say
 
 if TYPE_CHECKING:
     from clems.experiments.plan import Plan
 
-REASONS = 5  # for failing that are shown at most
+REASONS = 5  # most errors of failed trials that are shown
 
 app = typer.Typer(
-    help="Experiments from a file: what would run, run it, show it. Runs go on where they were.", no_args_is_help=True
+    help="Experiments described by a file: plan, run and report. Runs resume where they stopped.", no_args_is_help=True
 )
 
 
@@ -37,16 +38,16 @@ File = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The exp
 Folder = Annotated[
     Path | None, typer.Option("--store", help="Folder of the records; by default results/ and the name of the file.")
 ]
-Some = Annotated[str | None, typer.Option(help="Only these, with commas between.")]
+Some = Annotated[str | None, typer.Option(help="Only these, separated by commas.")]
 
 
 @app.command()
 def plan(spec: File, store: Folder = None, datasets: Some = None, learners: Some = None) -> None:
-    """Say what would run, how many fits that is, and about how long they take.
+    """Show which trials would run, how many fits these are, and roughly how long they take.
 
     Example: clems experiment plan experiments/paper/table2.toml
     """
-    from clems.experiments.plan import estimate, sizes_of
+    from clems.experiments.estimate import estimate, sizes_of
     from clems.experiments.store import Store
 
     chosen = _plan(spec, datasets, learners)
@@ -64,7 +65,7 @@ def plan(spec: File, store: Folder = None, datasets: Some = None, learners: Some
             table.add_row(dataset, *(str(len(own)) for own in keys), str(len(all_keys)), str(done))
     console.print(table)
     for learner, criterion in sorted(chosen.without_rule):
-        console.print(f"– {chosen.spec.learners[learner].title} has no rule for {criterion}.")
+        console.print(f"– {chosen.spec.learners[learner].title} cannot optimise {criterion}.")
     left = [trial for trial in chosen.trials if not _is_done(records, trial.key)]
     seconds = estimate(left, sizes_of(chosen.spec), records.values())
     console.print(
@@ -77,17 +78,19 @@ def plan(spec: File, store: Folder = None, datasets: Some = None, learners: Some
 def run(
     spec: File,
     store: Folder = None,
-    backend: Annotated[Backend, typer.Option(help="Where trials run: here, in processes, on Dask.")] = Backend.local,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Trials at a time; by default the number of cores.")] = None,
+    backend: Annotated[
+        Backend, typer.Option(help="Where trials run: in this process, in several, on Dask.")
+    ] = Backend.local,
+    jobs: FitsAtATime = None,
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, tcp://…; by default a cluster is started here.")
     ] = None,
-    budget: Annotated[str | None, typer.Option(help="Stop after this time, such as 90s, 30m or 2h30m.")] = None,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run trials again that failed.")] = False,
+    budget: Budget = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed trials again.")] = False,
     datasets: Some = None,
     learners: Some = None,
 ) -> None:
-    """Run all trials that have no record yet; ended at any moment, it goes on from there.
+    """Run all trials that have no record yet; a run that was stopped resumes where it was.
 
     Example: clems experiment run experiments/paper/table2.toml --store results/table2 --jobs 2 --budget 2h
     """
@@ -120,7 +123,7 @@ def run(
         reasons = Counter(record["error"] for record in _failures(Store(folder).records(), chosen))
         for reason, times in reasons.most_common(REASONS):
             say(f"{times:,} × {reason}")
-        say("--retry-failed tries them again.")
+        say("Use --retry-failed to run them again.")
         raise typer.Exit(1)
 
 
@@ -128,18 +131,16 @@ def run(
 def report(
     spec: File,
     store: Folder = None,
-    output: Annotated[
-        Path | None, typer.Option(help="Write to this file, .md, .csv or .tex, rather than to the screen.")
-    ] = None,
+    output: Annotated[Path | None, output("Write to a file, .md, .csv or .tex, instead of the screen.")] = None,
     datasets: Some = None,
     learners: Some = None,
     force: Force = False,
 ) -> None:
-    """Show what the records say, beside printed values where there are some; what is missing is said.
+    """Show the results in the records, beside published values where there are any, and list what is missing.
 
     Example: clems experiment report experiments/paper/table2.toml --store results/table2 --output table2.md
     """
-    from clems.experiments.report import show_report, write_report
+    from clems.experiments.output.report import show_report, write_report
     from clems.experiments.spec import DataSpec
     from clems.experiments.store import RECORDS, Store
 
@@ -157,8 +158,8 @@ def report(
 
 
 def _plan(spec: Path, datasets: str | None, learners: str | None) -> Plan:
+    from clems.experiments.loading import read_spec
     from clems.experiments.plan import make_plan
-    from clems.experiments.spec import read_spec
 
     doing(f"Reading {spec}")
     chosen = [None if names is None else names.split(",") for names in (datasets, learners)]

@@ -3,97 +3,85 @@
 from __future__ import annotations
 
 import ast
+import re
 from enum import StrEnum
 from pathlib import Path
-from pkgutil import iter_modules
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clems.cli.console import (
-    Decimal,
-    Delimiter,
+from clems.cli.console import note, print_json, progress
+from clems.cli.data import read_training
+from clems.cli.estimators import ESTIMATORS
+from clems.cli.options import (
+    NO_TAGS,
+    USUAL,
+    Cost,
+    Data,
     Drop,
-    Encoding,
     Force,
     Jobs,
     Json,
+    Labels,
     Quiet,
-    Separator,
-    Tags,
+    Seed,
+    TagColumn,
+    TextForm,
     check_output,
-    names_in,
-    note,
-    print_json,
-    progress,
+    output,
 )
 
 if TYPE_CHECKING:
     from clems.datasets import Dataset
 
-# One file each, so that their names are known before any of them is imported.
-LEARNER_NAMES = sorted(one.name for one in iter_modules([str(Path(__file__).parents[1] / "learners")]))
+# Keys of LEARNERS, read from its source: help and completion must not wait until all learners are imported.
+_REGISTRY = Path(__file__).parents[1].joinpath("learners", "__init__.py").read_text("utf-8")
+LEARNER_NAMES = re.findall(r'^    "(\w+)": \w+,$', _REGISTRY, re.MULTILINE)
 Learner = StrEnum("Learner", LEARNER_NAMES)  # type: ignore[misc]
 CLEMS = Learner("clems")
+Estimator = StrEnum("Estimator", [*ESTIMATORS])  # type: ignore[misc]
 
 
 class Nominal(StrEnum):
-    """How words become numbers, so that other files give the same: codes would be those of one file."""
+    """How categories are encoded: one-hot alone, since ordinal codes depend on which categories a file has."""
 
     one_hot = "one-hot"
 
 
-def complete_cost(start: str) -> list[str]:
-    """Names of costs that start so; criteria, which are named here, would import scikit-learn at every key."""
-    from clems.costs import COSTS
-
-    return [name for name in (*COSTS, "micro_f1", "macro_f1") if name.startswith(start)]
-
-
-Cost = Annotated[
-    str | None,
-    typer.Option(
-        help="What a mistake costs: a name such as f1, hamming, rank or f_beta(2); a CSV of prices with the columns "
-        "label, false_negative, false_positive; or module:function of your own. By default f1.",
-        autocompletion=complete_cost,
-    ),
-]
-Labels = Annotated[
-    str | None,
-    typer.Option(
-        help="Which columns are labels: names or patterns such as 'tag_*', with commas between. Of an ARFF file also "
-        "their number or an XML file; it may tell itself."
-    ),
-]
-
-
 def fit(
-    file: Annotated[str, typer.Argument(help="Data: CSV, TSV, Parquet, ARFF or libsvm.", show_default=False)],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to save the model.", show_default=False)],
+    file: Data,
+    output: Annotated[Path, output("File to save the model to.")],
     labels: Labels = None,
     cost: Cost = None,
-    learner: Annotated[Learner, typer.Option(help="What to train.")] = CLEMS,
-    tags: Tags = None,
-    separator: Separator = None,
-    pairs: Annotated[Path | None, typer.Option(help="The labels are in this table of row and label.")] = None,
-    row_id: Annotated[str | None, typer.Option(help="Column by which --pairs calls the rows.")] = None,
+    learner: Annotated[Learner, typer.Option(help="The learner to train.")] = CLEMS,
+    estimator: Annotated[
+        Estimator | None,
+        typer.Option(
+            help="The classifier inside, of learners that are built on one: cost_sensitive, br, pcc and others."
+        ),
+    ] = None,
+    tags: TagColumn = NO_TAGS,
+    pairs: Annotated[Path | None, typer.Option(help="A second table with a row and a label per line.")] = None,
+    row_id: Annotated[str | None, typer.Option(help="Column that identifies the rows in --pairs.")] = None,
     drop: Drop = None,
-    nominal: Annotated[Nominal | None, typer.Option(help="Make a column of 0 and 1 for each word.")] = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = ".",
-    encoding: Encoding = "utf-8",
+    nominal: Annotated[
+        Nominal | None, typer.Option(help="One-hot encode categories: a column of 0 and 1 for each.")
+    ] = None,
+    text: TextForm = USUAL,
     parameters: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the learner, such as n_trees=200; repeat."),
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A parameter of the learner, such as n_trees=200; repeat for more."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")] = 0,
+    seed: Seed = 0,
     jobs: Jobs = None,
     force: Force = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Train on a file and save the model.
+    """Train a learner on a file and save the model.
 
     Examples
     --------
@@ -102,6 +90,8 @@ def fit(
         clems fit tickets.csv --tags tags --separator ";" --drop id --nominal one-hot -o model.clems
 
         clems fit yeast.arff --cost rank --learner pcc --set n_trees=200 -o yeast.clems
+
+        clems fit tickets.csv --tags tags --learner cost_sensitive --estimator logistic_regression -o model.clems
     """
     from clems.persistence import info_of, save
 
@@ -110,18 +100,16 @@ def fit(
     with progress(f"Reading {file}", quiet) as update:
         data = read_training(
             file,
-            labels=labels,
-            tags=tags,
-            separator=separator,
+            labels,
+            tags,
+            drop,
+            text,
             pairs=pairs,
             row_id=row_id,
-            drop=names_in(drop),
             nominal=nominal.value if nominal else None,
-            delimiter=delimiter,
-            decimal=decimal,
-            encoding=encoding,
         )
-        model = make_learner(learner.value, cost, list(data.label_names), _parsed(parameters or []), seed, jobs)
+        settings = _parsed(parameters or []) | ({} if estimator is None else {"estimator": estimator.value})
+        model = make_learner(learner.value, cost, settings, seed, jobs)
         update(None, f"Training {type(model).__name__} on {len_of(data):,} rows")
         model.fit(data.feature_frame(), data.label_frame())
         update(None, f"Saving {output}")
@@ -130,7 +118,7 @@ def fit(
     if json:
         print_json(vars(info) | {"output": str(output), "rows": len_of(data)})
         return
-    held_out = info.summary.get("oob_cost_")
+    held_out = info.summary.get("oob_cost_", info.summary.get("held_out_cost_"))
     known = "" if held_out is None else f"; mean cost of held-out rows {held_out:.4g}"
     what = f"{info.learner} for {info.cost}" if info.cost else info.learner
     sizes = f"{len_of(data):,} rows, {info.n_features:,} features, {len(info.label_names):,} labels"
@@ -142,68 +130,43 @@ def len_of(data: Dataset) -> int:
     return int(data.X.shape[0])
 
 
-def read_training(file: str, *, labels: str | None, drop: list[str], complete: bool = True, **options: Any) -> Dataset:
-    """Read a file of any form with the options that its reader has; words become a column each, or are refused.
-
-    If it is to be complete, missing features are refused.
-    """
-    from clems.datasets.arff import read_arff
-    from clems.datasets.dataset import check_complete
-    from clems.datasets.libsvm import read_libsvm
-    from clems.datasets.reading import reader_of
-    from clems.datasets.table import read_table
-
-    reader: Any = reader_of(file)
-    unset = {"tags": None, "separator": None, "pairs": None, "row_id": None, "delimiter": None, "decimal": "."}
-    if reader is not read_table:
-        for name, default in unset.items():
-            if options.pop(name, default) != default:
-                raise ValueError(f"{name}= is for CSV and Parquet files, which {file} is not.")
-    if reader is read_libsvm:
-        data = read_libsvm(file, names_in(labels) or None)
-    elif reader is read_arff:
-        options["nominal"] = "one-hot"  # of the words that the file declares
-        data = read_arff(file, _labels_of_arff(labels), drop=drop, **options)
-    else:
-        data = read_table(file, names_in(labels) or None, drop=drop, **options)
-    if complete and not data.X.shape[1]:
-        raise ValueError(f"{file}: no column is left for features.")
-    return check_complete(data) if complete else data
-
-
-def _labels_of_arff(labels: str | None) -> Any:
-    if labels is None or labels.lower().endswith(".xml"):
-        return labels
-    try:
-        return int(labels)
-    except ValueError:
-        return names_in(labels)
-
-
-def make_learner(
-    name: str, cost: str | None, label_names: list[str], parameters: dict[str, Any], seed: int, jobs: int | None
-) -> Any:
-    """Make a learner of its name, a cost as text and parameters."""
-    from clems.cost_files import LABEL_BASED, read_cost
+def make_learner(name: str, cost: str | None, parameters: dict[str, Any], seed: int, jobs: int | None) -> Any:
+    """Create a learner from its name, a cost as text and parameters."""
+    from clems.costs.criteria import label_criteria
+    from clems.costs.text import read_cost
     from clems.learners import LEARNERS
 
     kind = LEARNERS[name]
     if "cost" in parameters:
-        raise ValueError("The cost has an option of its own: --cost, not --set.")
+        raise ValueError("The cost is set by --cost, not by --set.")
     given: dict[str, Any] = {"random_state": seed, "n_jobs": jobs, **parameters}
+    if isinstance(estimator := given.get("estimator"), str):
+        given["estimator"] = _named_estimator(estimator, name)
     if kind.cost_sensitive:
-        if cost in LABEL_BASED and not kind.label_based:
+        if cost in label_criteria() and not kind.label_based:
             able = ", ".join(other for other, own in LEARNERS.items() if own.label_based)
             raise ValueError(f"{name} cannot be trained for {cost}, which looks at all rows together; {able} can.")
-        given["cost"] = read_cost(cost or "f1", label_names)
+        given["cost"] = read_cost(cost or "f1")
     elif cost is not None:
         able = ", ".join(other for other, own in LEARNERS.items() if own.cost_sensitive)
-        raise ValueError(f"{name} does not heed a cost; these do: {able}.")
+        raise ValueError(f"{name} takes no cost; these learners do: {able}.")
     model: Any = kind()
     known = model.get_params(deep=False)
     for unknown in (parameter for parameter in given if parameter.partition("__")[0] not in known):
         raise ValueError(f"{name} has no parameter {unknown!r}; it has {', '.join(known)}.")
     return model.set_params(**given)
+
+
+def _named_estimator(estimator: str, learner: str) -> Any:
+    """Make the classifier of a name, for a learner that is built on one."""
+    from clems.learners import LEARNERS
+
+    if estimator not in ESTIMATORS:
+        raise ValueError(f"There is no estimator {estimator!r}; there are {', '.join(ESTIMATORS)}.")
+    if LEARNERS[learner].predictor != "classifier":
+        able = ", ".join(other for other, own in LEARNERS.items() if own.predictor == "classifier")
+        raise ValueError(f"{learner} is built on a {LEARNERS[learner].predictor}, not on a classifier; {able} are.")
+    return ESTIMATORS[estimator]()
 
 
 def _parsed(texts: list[str]) -> dict[str, Any]:
@@ -214,6 +177,6 @@ def _parsed(texts: list[str]) -> dict[str, Any]:
             raise ValueError(f"--set takes NAME=VALUE; got {text!r}.")
         try:
             found[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):  # the last two of text that is nested deeply
+        except (ValueError, SyntaxError, MemoryError, RecursionError):  # the last two for deeply nested text
             found[name] = value
     return found

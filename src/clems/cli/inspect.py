@@ -1,4 +1,4 @@
-"""`clems inspect`: what is in a model or in a file of data."""
+"""`clems inspect`: describe a model or a data file."""
 
 from __future__ import annotations
 
@@ -7,42 +7,28 @@ from typing import Annotated, Any
 
 import typer
 
-from clems.cli.console import (
-    Decimal,
-    Delimiter,
-    Drop,
-    Encoding,
-    Json,
-    Quiet,
-    Separator,
-    Tags,
-    doing,
-    names_in,
-    note,
-    print_json,
-)
-from clems.cli.fit import Labels, read_training
+from clems.cli.console import doing, note, print_json
+from clems.cli.data import read_data
+from clems.cli.options import NO_TAGS, USUAL, Drop, Json, Labels, Quiet, TagColumn, TextForm
+from clems.wording import first_few, printable
 
-MODEL = b"PK"  # how a file that clems saves begins
-SUFFIX = ".clems"  # and how its name mostly ends
-SOME = 8  # names that are shown of many
+MODEL = b"PK"  # first bytes of a model file
+SUFFIX = ".clems"  # the usual end of its name
+SOME = 8  # most names that are shown
 
 
 def inspect(
-    file: Annotated[str, typer.Argument(help="A model, or data of any form.", show_default=False)],
+    file: Annotated[str, typer.Argument(help="A model, or a data file of any format.", show_default=False)],
     labels: Labels = None,
-    tags: Tags = None,
-    separator: Separator = None,
+    tags: TagColumn = NO_TAGS,
     drop: Drop = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = ".",
-    encoding: Encoding = "utf-8",
+    text: TextForm = USUAL,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Tell what is in a model or in a file of data; of a table without --labels or --tags, its columns.
+    """Describe a model or a data file; of a table without --labels or --tags, list the columns.
 
-    Nothing of a model is built, so that a file from elsewhere can be inspected safely.
+    No object of a model is created, so a model from an untrusted source can be inspected safely.
 
     Examples
     --------
@@ -58,23 +44,15 @@ def inspect(
     if is_model or file.endswith(SUFFIX):
         _model(file, json)
         return
-    from clems.datasets.reading import reader_of
-    from clems.datasets.table import read_table
+    from clems.datasets.formats import format_of
 
-    if reader_of(file) is read_table and labels is None and tags is None:
-        _columns(file, delimiter, encoding, json)
-        note("Say which columns are labels, --labels 'tag_*' or --tags COLUMN, to see more.", quiet or json)
+    file_format = format_of(file)
+    if file_format.is_table and labels is None and tags.tags is None:
+        _columns(file, text, json)
+        note("For more, say which columns are labels: --labels 'tag_*' or --tags COLUMN.", quiet or json)
         return
-    options: dict[str, Any] = {
-        "labels": labels,
-        "drop": names_in(drop),
-        "encoding": encoding,
-        "tags": tags,
-        "separator": separator,
-        "delimiter": delimiter,
-        "decimal": decimal,
-    }
-    data = read_training(file, **options, nominal="codes", complete=False)  # a column of words is one feature
+    nominal = "codes" if file_format.is_table else None  # a column of words is one feature
+    data = read_data(file, labels, tags, drop, text, nominal=nominal)
     show_dataset(data, json)
 
 
@@ -85,11 +63,10 @@ def show_dataset(data: Any, json: bool) -> None:
         print_json({"name": data.name, "source": data.source, **found, "label_names": list(data.label_names)})
         return
     typer.echo(str(data))
-    typer.echo(f"{'names of labels':<24}{_some(data.label_names)}")
+    typer.echo(f"{'names of labels':<24}{first_few(data.label_names, SOME, str)}")
 
 
 def _model(file: str, json: bool) -> None:
-    from clems.datasets.source import printable
     from clems.persistence import describe
 
     info = vars(describe(file))
@@ -98,24 +75,22 @@ def _model(file: str, json: bool) -> None:
         return
     versions = f"clems {info['clems']}, scikit-learn {info['sklearn']}, {info['saved']}"
     lines = {"learner": info["learner"], "cost": info["cost"] or "none", "saved by": versions}
-    lines["labels"] = f"{len(info['label_names']):,}: {_some(info['label_names'])}"
+    lines["labels"] = f"{len(info['label_names']):,}: {first_few(info['label_names'], SOME, str)}"
     names = info["feature_names"]
-    lines["features"] = f"{info['n_features']:,}" + ("" if names is None else f": {_some(names)}")
+    lines["features"] = f"{info['n_features']:,}" + ("" if names is None else f": {first_few(names, SOME, str)}")
     for key in ("parameters", "summary"):
         lines |= {f"  {name}": str(value) for name, value in info[key].items()}
     for name, value in lines.items():
-        typer.echo(printable(f"{name:<24}{value}"))  # nothing in a file from elsewhere moves the cursor
+        typer.echo(printable(f"{name:<24}{value}"))  # no control characters of an untrusted file reach the terminal
 
 
-def _columns(file: str, delimiter: str | None, encoding: str, json: bool) -> None:
+def _columns(file: str, text: TextForm, json: bool) -> None:
     """Print the columns of a table."""
-    from clems.datasets.pieces import read_pieces
-    from clems.datasets.source import Source
+    from clems.datasets.formats.table import read_frame
+    from clems.datasets.text.source import Source
 
-    with Source(file, encoding=encoding) as source:
-        import pandas as pd
-
-        frame = pd.concat([*read_pieces(source, delimiter=delimiter)], ignore_index=True)
+    with Source(file, encoding=text.encoding) as source:
+        frame, _ = read_frame(source, delimiter=text.delimiter, decimal=text.decimal, any_length=True)
     rows = [
         {"column": name, "holds": _kind(column), "missing": int(column.isna().sum()), "values": int(column.nunique())}
         for name, column in frame.items()
@@ -134,8 +109,3 @@ def _kind(column: Any) -> str:
     if column.dtype.kind in "biuf":
         return "0 and 1" if column.isin([0, 1]).all() else "numbers"
     return "words"
-
-
-def _some(names: Any) -> str:
-    shown = ", ".join(map(str, names[:SOME]))
-    return f"{shown} and {len(names) - SOME:,} more" if len(names) > SOME else shown

@@ -1,28 +1,34 @@
-"""Models as the commands use them: loaded with what the user trusts, asked about rows of a file."""
+"""Models as the commands use them: loaded with the functions that the user trusts, applied to rows of a file."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
 from typing import Any
 
-from clems.cli.console import input_of
 
-
-def load_model(path: str, trust: Iterable[str]) -> Any:
-    """Load a model; only modules of what is trusted, ``module:function``, may lie in the working directory."""
-    from clems.cost_files import module_named
+def load_model(path: str, trust: list[str] | None) -> Any:
+    """Load a model; modules of trusted functions, ``module:function``, may be in the working directory, no others."""
+    from clems.costs.text import module_named
+    from clems.learners.base import MultiLabelClassifier
     from clems.persistence import load
 
-    names = [name if ":" in name else ":".join(name.rsplit(".", 1)) for name in trust]
+    names = [name if ":" in name else ":".join(name.rsplit(".", 1)) for name in trust or []]
     for name in names:
+        if ":" not in name:
+            raise ValueError(f"--trust takes MODULE:FUNCTION; got {name!r}.")
         module_named(name.partition(":")[0], f"--trust {name}")
-    return load(path, [name.replace(":", ".") for name in names])
+    model = load(path, [name.replace(":", ".") for name in names])
+    if not isinstance(model, MultiLabelClassifier):
+        raise ValueError(
+            f"{path} holds a {type(model).__name__}, which hands rows over; commands use learners only, so load it in "
+            "Python: clems.load(...).predict(X)."
+        )
+    return model
 
 
 def wanted_by(model: Any, **options: Any) -> Any:
-    """Say what a model asks of a file of rows."""
-    from clems.datasets.new_rows import Wanted
+    """List what a model needs from a file: its features, and its labels where they are to be compared."""
+    from clems.datasets.wanted import Wanted
 
     names = getattr(model, "feature_names_in_", None)
     features = None if names is None else [str(name) for name in names]
@@ -30,12 +36,12 @@ def wanted_by(model: Any, **options: Any) -> Any:
 
 
 def label_names(model: Any) -> list[str]:
-    """Names of a model's labels as text."""
+    """Return the names of a model's labels as text."""
     return [str(name) for name in model.classes_.tolist()]
 
 
 def ask(question: Any, model: Any, X: Any, **options: Any) -> Any:
-    """Ask a method of a model about features in its own order; a model that cannot answer is told in a sentence."""
+    """Call a method of a model with features in its order; a damaged model raises `ModelError` with one sentence."""
     from scipy import sparse
 
     from clems.persistence import ModelError
@@ -52,24 +58,6 @@ def ask(question: Any, model: Any, X: Any, **options: Any) -> Any:
             if getattr(error, "__notes__", None):  # of a cost of the user's
                 raise
             raise ModelError(
-                f"The model does not predict ({type(error).__name__}: {error}); its file is damaged, or was saved by "
+                f"The model does not predict ({type(error).__name__}: {error}); its file is damaged or was saved by "
                 "another version of clems or scikit-learn."
             ) from error
-
-
-def labelled_rows(file: str, wanted: Any, **options: Any) -> tuple[Any, Any]:
-    """Read all rows and labels of a file."""
-    import numpy as np
-    from scipy import sparse
-
-    from clems.datasets.new_rows import NewRows
-    from clems.datasets.source import DataError
-
-    pieces = [piece for piece in NewRows(input_of(file), wanted, **options) if piece.X.shape[0]]
-    if not pieces:
-        raise DataError(f"{file}: there are no rows.")
-
-    def stacked(parts: list[Any]) -> Any:
-        return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
-
-    return stacked([piece.X for piece in pieces]), stacked([piece.Y for piece in pieces])

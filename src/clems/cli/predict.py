@@ -1,38 +1,43 @@
-"""`clems predict`: labels for the rows of a file, of any length."""
+"""`clems predict`: predict labels for the rows of a file of any length."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clems.cli.console import (
+from clems.cli.console import note, progress
+from clems.cli.models import ask, load_model, wanted_by
+from clems.cli.options import (
     STANDARD,
-    Decimal,
-    Delimiter,
+    USUAL,
+    AtMost,
     Drop,
-    Encoding,
+    Exactly,
     Force,
     Jobs,
     Model,
     Quiet,
     Rows,
+    TextForm,
     Trust,
     check_output,
+    complete_cost,
     input_of,
-    names_in,
-    note,
-    progress,
+    output,
 )
-from clems.cli.fit import complete_cost
-from clems.cli.models import ask, label_names, load_model, wanted_by
+from clems.wording import all_of, names_in, plural
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from clems.datasets.formats import Format
 
 PROBABILITY, EXPECTED = "{}_proba", "expected_cost"
 
@@ -40,27 +45,32 @@ PROBABILITY, EXPECTED = "{}_proba", "expected_cost"
 def predict(
     model: Model,
     file: Rows,
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="CSV, TSV, Parquet or JSON lines (.jsonl); - is standard output.")
-    ] = STANDARD,
+    output: Annotated[str, output("CSV, TSV, Parquet or JSON lines (.jsonl); - is standard output.")] = STANDARD,
     proba: Annotated[
-        bool, typer.Option("--proba", help="Add a column LABEL_proba with the probability of each.")
+        bool, typer.Option("--proba", help="Add a column LABEL_proba with the probability of each label.")
     ] = False,
     expected_cost: Annotated[
-        bool, typer.Option("--expected-cost", help="Add a column with what the prediction is expected to cost.")
+        bool, typer.Option("--expected-cost", help="Add a column with the expected cost of the prediction.")
     ] = False,
     row_id: Annotated[
-        str | None, typer.Option("--id", metavar="COLUMN", help="Copy these columns, with commas between.")
+        str | None, typer.Option("--id", metavar="COLUMN", help="Copy these columns, separated by commas.")
     ] = None,
     cost: Annotated[
         str | None,
-        typer.Option(help="Decide for another cost than the model's own.", autocompletion=complete_cost),
+        typer.Option(help="Predict for another cost than that of training.", autocompletion=complete_cost),
+    ] = None,
+    at_most: AtMost = None,
+    exactly: Exactly = None,
+    abstain_at: Annotated[
+        float | None,
+        typer.Option(
+            metavar="PRICE",
+            help="Hand rows over that are expected to cost more than this: their labels are left empty.",
+        ),
     ] = None,
     trust: Trust = None,
     drop: Drop = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = ".",
-    encoding: Encoding = "utf-8",
+    text: TextForm = USUAL,
     jobs: Jobs = None,
     spreadsheet_safe: Annotated[
         bool,
@@ -72,7 +82,7 @@ def predict(
     quiet: Quiet = False,
     json: Annotated[bool, typer.Option("--json", help="JSON lines instead of CSV on standard output.")] = False,
 ) -> None:
-    """Predict the labels of rows; features are found by name, and other columns are ignored.
+    """Predict the labels of rows; features are matched by name, and other columns are ignored.
 
     The file is read, predicted and written in pieces, so it may be of any length.
 
@@ -82,51 +92,87 @@ def predict(
 
         clems predict model.clems new.csv --id ticket --proba --expected-cost -o predictions.parquet
 
+        clems predict model.clems new.csv --at-most 3 --abstain-at 0.5 -o predictions.csv
+
         zcat new.csv.gz | clems predict model.clems - --json | jq .
     """
-    from clems.datasets.columns import plural
     from clems.datasets.new_rows import NewRows
-    from clems.datasets.writing import appending
 
     if output != STANDARD:
         check_output(output, force, model, file, cost)
     start = perf_counter()
     with progress(f"Loading {model}", quiet) as update:
-        fitted = load_model(model, trust or [])
+        fitted = load_model(model, trust)
         if jobs is not None:
             fitted.n_jobs = jobs
-        decide = _decision(fitted, cost)
-        _check_able(fitted, proba, expected_cost)
+        other = _other_cost(fitted, cost)
+        _check_able(fitted, proba, expected_cost, other)
+        terms = _checked_terms(fitted, other, at_most, exactly, abstain_at)
         wanted = wanted_by(fitted, keep=names_in(row_id), drop=names_in(drop))
         columns = output_columns(wanted.keep, wanted.labels, proba, expected_cost)
-        rows = NewRows(input_of(file), wanted, delimiter=delimiter, decimal=decimal, encoding=encoding)
-        n = 0
-        with _output(output, json) as (target, form), appending(target, form, spreadsheet_safe) as write:
+        rows = NewRows(input_of(file), wanted, **vars(text))
+        n = over = 0
+        with _output(output, json) as (target, file_format), file_format.appending(target, spreadsheet_safe) as write:
             for piece in rows:
-                write(_answers(fitted, decide, piece, columns, proba, expected_cost))
-                n += piece.X.shape[0]
+                answers, abstained = _answers(fitted, other, piece, columns, proba, expected_cost, terms)
+                write(answers)
+                n, over = n + piece.X.shape[0], over + abstained
                 update(rows.done, f"Predicting: {n:,} rows")
     if rows.extra:
         shown = ", ".join(rows.extra[:5]) + (" …" if len(rows.extra) > 5 else "")
         what = plural(len(rows.extra), "column") + (
-            " that is no feature" if len(rows.extra) == 1 else " that are no features"
+            " that is not a feature" if len(rows.extra) == 1 else " that are not features"
         )
         note(f"Ignored {what}: {shown}", quiet)
     for column, word in rows.unseen.items():
-        note(f"The column {column} holds words that the model has not seen, such as {word!r}.", quiet)
+        note(f"The column {column} has categories that the model has not seen, such as {word!r}.", quiet)
+    if abstain_at is not None:
+        note(
+            f"{over:,} of {plural(n, 'row')} handed over, with empty labels: "
+            f"{'it is' if over == 1 else 'they are'} expected to cost more than {abstain_at:g}.",
+            quiet,
+        )
     if output != STANDARD:
         note(f"{n:,} rows predicted; saved to {output} after {perf_counter() - start:.1f} s.", quiet)
 
 
-def _check_able(fitted: Any, proba: bool, expected_cost: bool) -> None:
+def _check_able(fitted: Any, proba: bool, expected_cost: bool, cost: Any) -> None:
     if proba and not hasattr(fitted, "predict_proba"):
         raise ValueError(f"{type(fitted).__name__} has no probabilities; leave out --proba.")
     if expected_cost and not hasattr(fitted, "expected_cost"):
-        raise ValueError(f"{type(fitted).__name__} does not tell expected costs; leave out --expected-cost.")
+        raise ValueError(f"{type(fitted).__name__} has no expected costs; leave out --expected-cost.")
+    if expected_cost and fitted.row_cost(cost) is None:
+        name = cost or fitted.criterion_.name
+        raise ValueError(f"{name} is no cost of single rows, so none is expected; leave out --expected-cost.")
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What is asked of predictions besides the cost: a budget of labels, and a price of handing rows over."""
+
+    at_most: int | None
+    exactly: int | None
+    abstain_at: float | None
+
+
+def _checked_terms(fitted: Any, cost: Any, at_most: int | None, exactly: int | None, abstain_at: float | None) -> Terms:
+    from clems.decisions.budget import allowed_sizes, check_price
+
+    asked = {"--at-most": at_most, "--exactly": exactly, "--abstain-at": abstain_at}
+    if names := [name for name, value in asked.items() if value is not None]:
+        if not hasattr(fitted, "expected_cost"):
+            raise ValueError(f"{type(fitted).__name__} has no expected costs; leave out {all_of(names)}.")
+        if fitted.row_cost(cost) is None:
+            raise ValueError(
+                f"{cost or fitted.criterion_.name} is no cost of single rows; leave out {all_of(names)}, or name "
+                "another --cost, such as f1."
+            )
+    allowed_sizes(at_most, exactly, len(fitted.classes_))
+    return Terms(at_most, exactly, check_price(abstain_at))
 
 
 def output_columns(keep: list[str], labels: list[str], proba: bool, expected_cost: bool) -> list[str]:
-    """Names of the columns that are written; they differ."""
+    """Name the columns that are written; no two are the same."""
     names = [*keep, *labels, *(PROBABILITY.format(label) for label in labels if proba)]
     names += [EXPECTED] if expected_cost else []
     if len({*names}) < len(names):
@@ -135,35 +181,43 @@ def output_columns(keep: list[str], labels: list[str], proba: bool, expected_cos
     return names
 
 
-def _decision(fitted: Any, cost: str | None) -> dict[str, Any]:
-    """Arguments of the model's `predict` for another cost."""
+def _other_cost(fitted: Any, cost: str | None) -> Any:
+    """Read the cost to decide for, if it is another than the model's own."""
     if cost is None:
-        return {}
+        return None
     if not fitted.cost_at_predict:
         trained = (
-            "decides for the cost that it was trained for; train another" if fitted.cost_sensitive else "heeds no cost"
+            "decides for the cost that it was trained for; train another" if fitted.cost_sensitive else "takes no cost"
         )
         raise ValueError(f"{type(fitted).__name__} {trained}.")
-    from clems.cost_files import read_cost
+    from clems.costs.text import read_cost
 
-    return {"cost": read_cost(cost, label_names(fitted))}
+    return read_cost(cost)
 
 
 def _answers(
-    fitted: Any, decide: dict[str, Any], piece: Any, columns: list[str], proba: bool, expected_cost: bool
-) -> pd.DataFrame:
+    fitted: Any, cost: Any, piece: Any, columns: list[str], proba: bool, expected_cost: bool, terms: Terms
+) -> tuple[pd.DataFrame, int]:
+    """Return what is written for a piece of the rows, and how many of them are handed over."""
     import numpy as np
     import pandas as pd
 
-    from clems.counts import as_dense
+    from clems.evaluation.answers import answers_of
 
     X, K = piece.X, len(fitted.classes_)
     parts: list[Any]
+    over = np.zeros(X.shape[0], bool)
     if X.shape[0]:
-        parts = [as_dense(ask(fitted.predict, fitted, X, **decide)).astype(np.uint8)]
-        parts += [ask(fitted.predict_proba, fitted, X)] if proba else []
-        parts += [ask(fitted.expected_cost, fitted, X, **decide)[:, None]] if expected_cost else []
-    else:  # which no model takes
+        wanted = expected_cost or terms.abstain_at is not None
+        budget: dict[str, Any] = {"at_most": terms.at_most, "exactly": terms.exactly}
+        question = partial(answers_of, fitted, cost=cost, expected=wanted, marginals=proba, **budget)
+        answers = ask(question, fitted, X)  # each row is read once
+        parts = [answers.predicted]
+        parts += [answers.marginals] if proba else []
+        parts += [answers.expected[:, None]] if expected_cost else []
+        if terms.abstain_at is not None:
+            over = answers.expected > terms.abstain_at
+    else:  # no model predicts zero rows
         parts = [np.empty((0, K), np.uint8), np.empty((0, K * proba)), np.empty((0, int(expected_cost)))]
     names = columns[len(columns) - sum(part.shape[1] for part in parts) :]
 
@@ -171,19 +225,22 @@ def _answers(
     for part in parts:
         frames.append(pd.DataFrame(part, columns=names[: part.shape[1]]))
         names = names[part.shape[1] :]
-    return pd.concat(frames, axis="columns")
+    if terms.abstain_at is not None:  # a type that has empty cells, whether this piece has some or not
+        frames[1] = frames[1].astype("UInt8").mask(np.repeat(over[:, None], K, axis=1))
+    return pd.concat(frames, axis="columns"), int(over.sum())
 
 
 @contextmanager
-def _output(path: str, json: bool) -> Iterator[tuple[IO[bytes], str]]:
-    """Where to write and in which form; a file is there when all is written, or not at all."""
-    from clems.datasets.writing import form_of
+def _output(path: str, json: bool) -> Iterator[tuple[IO[bytes], Format]]:
+    """Open the output and choose its format; a file is written whole or not at all."""
+    from clems.datasets.formats import CSV, JSON_LINES, format_of
     from clems.files import is_written_whole, replacing
 
+    of_stream = JSON_LINES if json else CSV
     if path == STANDARD:
-        yield sys.stdout.buffer, "jsonl" if json else "csv"
-        sys.stdout.buffer.flush()  # a full disk is told now
+        yield sys.stdout.buffer, of_stream
+        sys.stdout.buffer.flush()  # so that a full disk is reported now
         return
-    form = form_of(path) if is_written_whole(path) else "jsonl" if json else "csv"
+    file_format = format_of(path, "append") if is_written_whole(path) else of_stream
     with replacing(path) as file:
-        yield file, form
+        yield file, file_format

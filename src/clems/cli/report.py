@@ -1,65 +1,67 @@
-"""`clems report`: one HTML file on what a saved model does on labelled rows."""
+"""`clems report`: write an HTML report on a model and labelled rows."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from clems.cli.console import (
-    Decimal,
-    Delimiter,
+from clems.cli.console import print_path, progress
+from clems.cli.data import model_and_rows
+from clems.cli.models import ask
+from clems.cli.options import (
+    NO_TAGS,
+    USUAL,
     Drop,
-    Encoding,
     Force,
+    HandOverPrice,
     Model,
     Quiet,
     Rows,
-    Separator,
-    Tags,
+    TagColumn,
+    TextForm,
     Trust,
+    Unit,
     check_output,
-    names_in,
-    print_path,
-    progress,
+    output,
 )
-from clems.cli.models import ask, labelled_rows, load_model, wanted_by
 
 
 def report(
     model: Model,
     file: Rows,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path("report.html"),
+    output: Annotated[Path, output("The HTML file to write.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="Heading; by default the learner and its cost.")] = None,
-    mistakes: Annotated[int, typer.Option(min=0, help="How many of the most expensive mistakes to show.")] = 20,
-    tags: Tags = None,
-    separator: Separator = None,
+    mistakes: Annotated[int, typer.Option(min=0, help="Number of the most expensive mistakes to show.")] = 20,
+    unit: Unit = "",
+    abstain_at: HandOverPrice = None,
+    tags: TagColumn = NO_TAGS,
     trust: Trust = None,
     drop: Drop = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = ".",
-    encoding: Encoding = "utf-8",
+    text: TextForm = USUAL,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a report on a model: criteria, the label map, expected costs, labels, mistakes, other costs.
+    """Write a report on a model: savings, criteria, the label map, expected costs, labels, mistakes, other costs.
 
-    Labels are found by the names that they have in the model. The report is one HTML file that needs no network.
+    Labels are matched to those of the model by name. The report is one HTML file that needs no network.
 
     Examples
     --------
         clems report model.clems test.csv --output report.html
 
         clems report model.clems test.csv --tags tags --separator ";" --title "Tickets of May"
+
+        clems report model.clems test.csv --unit € --abstain-at 4.50
     """
     check_output(output, force, model, file)
     with progress("Reading", quiet) as update:
-        fitted = load_model(model, trust or [])
-        wanted = wanted_by(fitted, truth=True, tags=tags, separator=separator, drop=names_in(drop))
-        X, Y = labelled_rows(file, wanted, delimiter=delimiter, decimal=decimal, encoding=encoding)
+        fitted, X, Y = model_and_rows(model, file, trust, tags, drop, text)
         update(None, f"Reporting on {X.shape[0]:,} rows")
-        from clems.report import write_report
+        from clems.evaluation.report import write_report
 
-        written = ask(lambda rows: write_report(fitted, rows, Y, output, title=title, n_mistakes=mistakes), fitted, X)
+        asked = partial(write_report, title=title, n_mistakes=mistakes, unit=unit, abstain_at=abstain_at)
+        written = ask(lambda rows: asked(fitted, rows, Y, output), fitted, X)
     print_path(written)

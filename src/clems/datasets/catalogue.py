@@ -21,14 +21,14 @@ from sklearn.datasets import fetch_openml
 from clems.datasets.columns import BINARY
 from clems.datasets.dataset import Dataset, stack
 from clems.datasets.digits import CANVAS, digit_scenes
+from clems.datasets.formats import formats_for, read_dataset
+from clems.datasets.formats.arff import write_arff
 from clems.datasets.frame import from_frame
-from clems.datasets.reading import reader_of
-from clems.datasets.source import DataError, Source
-from clems.datasets.writing import write_arff
+from clems.datasets.text.source import DataError, Source
 
 Subset = Literal["all", "train", "test"]
 
-FORMS = (".arff", ".txt", ".svm", ".libsvm")  # in which datasets are published
+TEXT = ".txt"  # which any text may end in
 PART = re.compile(r"(?:^|[-_.])(train|test)(?=[-_.])", re.IGNORECASE)
 
 
@@ -196,10 +196,11 @@ def _homes(data_home: str | os.PathLike[str] | None) -> list[Path]:
 def _files(folder: Path) -> dict[str, Path]:
     """Files of a dataset by the part that they hold."""
     found: dict[str, Path] = {}
+    published = {suffix for suffix, one in formats_for("read").items() if not one.is_table}  # which say their labels
     for path in sorted(folder.glob("[!.]*")):
-        suffixes = {suffix.lower() for suffix in path.suffixes} & {*FORMS}
+        suffixes = {suffix.lower() for suffix in path.suffixes} & published
         part = PART.search(path.name)
-        if suffixes and (part or suffixes != {".txt"}):  # any text may lie there, but one that says it is a part is one
+        if suffixes and (part or suffixes != {TEXT}):  # any text may lie there, but one that says it is a part is one
             found.setdefault(part[1].lower() if part else "all", path)
     return found
 
@@ -221,7 +222,7 @@ def _load(entry: Entry, subset: Subset, found: dict[str, Path]) -> Dataset:
 
 
 def _read(entry: Entry, part: str, path: Path) -> Dataset:
-    dataset = reader_of(path)(path, name=entry.name)
+    dataset = read_dataset(path, name=entry.name)
     published = entry.sha256.get(part)
     if published and not path.is_relative_to(_cache()) and published != _sha256(path):
         warnings.warn(f"{path} is not the published file of {entry.name}; results may differ.", stacklevel=4)
@@ -257,7 +258,7 @@ def _nowhere(entry: Entry, subset: Subset, homes: list[Path], online: str) -> st
 def _download(entry: Entry, homes: list[Path]) -> Dataset:
     """Fetch a dataset from OpenML, through scikit-learn, which checks what arrives."""
     try:
-        # scikit-learn's other parser takes labels that say TRUE and FALSE for truths, and stumbles over them
+        # scikit-learn's other parser takes labels that say TRUE and FALSE for booleans, and stumbles over them
         fetched = fetch_openml(data_id=entry.openml, as_frame="auto", parser="liac-arff", cache=False, n_retries=1)
     except (OSError, HTTPException, ValueError) as error:  # no network, or an answer that is none
         raise FileNotFoundError(_nowhere(entry, "all", homes, f"OpenML does not give it ({error})")) from None

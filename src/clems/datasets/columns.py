@@ -12,7 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from clems.datasets.dataset import first_repeated
-from clems.datasets.source import Origin
+from clems.datasets.text.source import Origin
+from clems.wording import first_few
 
 Nominal = Literal["codes", "one-hot"]
 
@@ -20,9 +21,15 @@ BINARY = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0, "no": 0.0, "yes": 1.0}
 
 
 def check_nominal(nominal: str | None) -> None:
-    """Refuse a way to encode words that there is not."""
+    """Check the name of an encoding of words."""
     if nominal is not None and nominal not in get_args(Nominal):
         raise ValueError(f"nominal must be 'codes' or 'one-hot'; got {nominal!r}.")
+
+
+def check_names(names: Sequence[str], source: Origin, what: str = "columns") -> None:
+    """Refuse two columns of the same name."""
+    if (twice := first_repeated(names)) is not None:
+        raise source.fault(f"two {what} are called {twice!r}; names must differ")
 
 
 def pick(wanted: str | Iterable[object], names: Sequence[str], source: Origin) -> list[int]:
@@ -30,14 +37,14 @@ def pick(wanted: str | Iterable[object], names: Sequence[str], source: Origin) -
     wishes = [wanted] if isinstance(wanted, str) else [str(wish) for wish in wanted]
     if not wishes:
         return []
-    places = {name: place for place, name in enumerate(names)}
+    positions = {name: position for position, name in enumerate(names)}
     found: dict[int, None] = {}
     for wish in wishes:
-        if wish in places:
-            found[places[wish]] = None
+        if wish in positions:
+            found[positions[wish]] = None
             continue
         matches = pattern(translate(wish)).match if {*wish} & {*"*?["} else None
-        hits = [place for place, name in enumerate(names) if matches and matches(name)]
+        hits = [position for position, name in enumerate(names) if matches and matches(name)]
         if not hits:
             missing = f"no column matches {wish!r}" if matches else f"there is no column {wish!r}"
             raise source.fault(f"{missing}{_instead(wish, names, close=not matches)}")
@@ -62,11 +69,6 @@ def pick_labels(labels: Any, names: Sequence[str], source: Origin) -> list[int]:
     return found
 
 
-def plural(n: int, what: str) -> str:
-    """Count things in words."""
-    return f"{n:,} {what}{'s' * (n != 1)}"
-
-
 def binary(values: Sequence[str]) -> dict[str, float] | None:
     """Numbers for the values of a column that says yes or no, whatever their order; None for any other column."""
     numbers = {value: BINARY[value.lower()] for value in values if value.lower() in BINARY}
@@ -89,7 +91,7 @@ def one_hot(
     source : Origin
         Where it came from; its limits apply.
     """
-    words = [place for place, listed in enumerate(values) if listed is not None]
+    words = [position for position, listed in enumerate(values) if listed is not None]
     if not words:
         return X, list(names)
     is_sparse = sparse.issparse(X)
@@ -99,18 +101,18 @@ def one_hot(
     parts: list[Any] = []
     new_names: list[str] = []
     start = filled = 0
-    for place in [*words, len(names)]:
-        if place > start:
-            parts.append(by_column[:, start:place])
-            new_names += names[start:place]
-        if place < len(names):
-            listed = values[place] or ()
-            codes = (by_column[:, [place]].toarray() if is_sparse else by_column[:, [place]]).ravel()
+    for position in [*words, len(names)]:
+        if position > start:
+            parts.append(by_column[:, start:position])
+            new_names += names[start:position]
+        if position < len(names):
+            listed = values[position] or ()
+            codes = (by_column[:, [position]].toarray() if is_sparse else by_column[:, [position]]).ravel()
             filled += len(listed) * int(np.isnan(codes).sum()) if is_sparse else 0
             source.check_size(filled, 1, 16)
             parts.append(_indicators(codes, len(listed), is_sparse))
-            new_names += [f"{names[place]}={value}" for value in listed]
-        start = place + 1
+            new_names += [f"{names[position]}={value}" for value in listed]
+        start = position + 1
     if (twice := first_repeated(new_names)) is not None:
         raise source.fault(f"one-hot encoding makes two features called {twice!r}; use nominal='codes'")
     return (sparse.hstack(parts, format="csr") if is_sparse else np.hstack(parts)), new_names
@@ -137,5 +139,4 @@ def _instead(wish: str, names: Sequence[str], close: bool = True) -> str:
         return ", nor any other"
     if close and (alike := get_close_matches(wish, names[:10_000], n=1)):
         return f"; did you mean {alike[0]!r}?"
-    shown = ", ".join(map(repr, names[:5]))
-    return f"; there are {shown}{f' and {len(names) - 5:,} more' if len(names) > 5 else ''}"
+    return f"; there are {first_few(names)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, overload
 
@@ -11,7 +11,11 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from clems.counts import Labels, as_labels
+from clems.arrays import Labels
+from clems.labels.matrix import as_labels
+from clems.wording import plural
+
+ROWS = 1000  # rows that are made dense at a time
 
 
 @dataclass(frozen=True)
@@ -25,15 +29,15 @@ class Numbered(Sequence[str]):
         return len(self.numbers)
 
     @overload
-    def __getitem__(self, place: int) -> str: ...
+    def __getitem__(self, position: int) -> str: ...
 
     @overload
-    def __getitem__(self, place: slice) -> Numbered: ...
+    def __getitem__(self, position: slice) -> Numbered: ...
 
-    def __getitem__(self, place: int | slice) -> str | Numbered:
-        if isinstance(place, slice):
-            return Numbered(self.prefix, self.numbers[place])
-        return f"{self.prefix}{self.numbers[place]}"
+    def __getitem__(self, position: int | slice) -> str | Numbered:
+        if isinstance(position, slice):
+            return Numbered(self.prefix, self.numbers[position])
+        return f"{self.prefix}{self.numbers[position]}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,9 +102,8 @@ class Dataset:
         object.__setattr__(self, "Y", Y)
 
     def __repr__(self) -> str:
-        counts = {"row": self.X.shape[0], "feature": self.X.shape[1], "label": self.Y.shape[1]}
-        shown = ", ".join(f"{n:,} {what}{'s' * (n != 1)}" for what, n in counts.items())
-        return f"<Dataset {self.name}: {shown}>"
+        (n, d), K = self.X.shape, self.Y.shape[1]
+        return f"<Dataset {self.name}: {plural(n, 'row')}, {plural(d, 'feature')}, {plural(K, 'label')}>"
 
     def __str__(self) -> str:
         return f"{self.name}\n{self.summary()}"
@@ -212,7 +215,7 @@ class Summary:
             value = getattr(self, field.name)
             match value:
                 case (label, rows):
-                    shown = f"{label} ({rows:,} row{'s' * (rows != 1)})"
+                    shown = f"{label} ({plural(rows, 'row')})"
                 case int():
                     shown = f"{value:,}"
                 case _:
@@ -228,6 +231,15 @@ def stack(first: Dataset, second: Dataset) -> Dataset:
         for parts in ((first.X, second.X), (first.Y, second.Y))
     )
     return Dataset(X, Y, first.feature_names, first.label_names, first.name, first.source)
+
+
+def dense_frames(dataset: Dataset) -> Iterator[pd.DataFrame]:
+    """Give features and labels side by side, some rows at a time, so that sparse ones are never dense as a whole."""
+    for start in range(0, max(dataset.X.shape[0], 1), ROWS):
+        sides = [side[start : start + ROWS] for side in (dataset.X, dataset.Y)]
+        dense = [side.toarray() if sparse.issparse(side) else side for side in sides]
+        names = (dataset.feature_names, dataset.label_names)
+        yield pd.concat([pd.DataFrame(side, columns=list(n)) for side, n in zip(dense, names, strict=True)], axis=1)
 
 
 def first_repeated(names: Sequence[str]) -> str | None:
@@ -252,14 +264,14 @@ def check_complete(dataset: Dataset) -> Dataset:
     if not missing.any():
         return dataset
     at = int(missing.argmax())
-    row, place = (
+    row, position = (
         (int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at]))
         if sparse.issparse(X)
         else divmod(at, X.shape[1])
     )
-    column = names[place].partition("=")[0]
+    column = names[position].partition("=")[0]
     words = sum(name.startswith(f"{column}=") for name in names) > 1  # of which each is a feature
-    column = column if words else names[place]
+    column = column if words else names[position]
     raise ValueError(
         f"{dataset.source or dataset.name}: the feature {column!r} is missing in row {row + 1:,} of the data; "
         f"fill it in, or leave the column out with drop={[column]!r}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,10 +13,21 @@ from numpy.typing import NDArray
 from pandas.api import types
 from scipy import sparse
 
-from clems.datasets.columns import BINARY, Nominal, binary, check_nominal, one_hot, pick, pick_labels, pick_one
-from clems.datasets.dataset import Dataset, first_repeated
-from clems.datasets.decimals import number_in
-from clems.datasets.source import DataError, Limits, Origin
+from clems.arrays import row_blocks
+from clems.datasets.columns import (
+    BINARY,
+    Nominal,
+    binary,
+    check_names,
+    check_nominal,
+    one_hot,
+    pick,
+    pick_labels,
+    pick_one,
+)
+from clems.datasets.dataset import Dataset
+from clems.datasets.text.decimals import number_in
+from clems.datasets.text.source import DataError, Limits, Origin
 
 
 def from_frame(
@@ -65,21 +76,9 @@ def from_frame(
         raise TypeError(f"frame must be a DataFrame; got {type(frame).__name__}.")
     rows = Rows(name, limits)
     frame = frame.set_axis([str(column) for column in frame.columns], axis="columns")
-    if (twice := first_repeated(list(frame.columns))) is not None:
-        raise rows.fault(f"two columns are called {twice!r}; names must differ")
-    return dataset_of(
-        frame,
-        rows,
-        labels=labels,
-        tags=tags,
-        separator=separator,
-        pairs=None if pairs is None else (pairs, Rows("pairs", limits)),
-        row_id=row_id,
-        drop=drop,
-        nominal=nominal,
-        name=name,
-        source="",
-    )
+    check_names(list(frame.columns), rows)
+    of_pairs = None if pairs is None else (pairs, Rows("pairs", limits))
+    return dataset_of(frame, rows, Roles(labels, tags, separator, of_pairs, row_id, drop, nominal), name)
 
 
 class Rows(Origin):
@@ -109,23 +108,34 @@ class Rows(Origin):
         return self.fault(what, self._line_of(row), shown)
 
 
-def dataset_of(
-    frame: pd.DataFrame,
-    rows: Rows,
-    *,
-    labels: str | Sequence[str] | None,
-    tags: str | None,
-    separator: str | None,
-    pairs: tuple[pd.DataFrame, Rows] | None,
-    row_id: str | None,
-    drop: str | Sequence[str],
-    nominal: Nominal | None,
-    name: str,
-    source: str,
-) -> Dataset:
+class Roles(NamedTuple):
+    """Which columns of a table are labels, features or neither, as in `read_table`; pairs come with their own rows."""
+
+    labels: str | Sequence[str] | None
+    tags: str | None
+    separator: str | None
+    pairs: tuple[pd.DataFrame, Rows] | None
+    row_id: str | None
+    drop: str | Sequence[str]
+    nominal: Nominal | None
+
+    def check(self) -> None:
+        """Refuse what contradicts itself."""
+        check_nominal(self.nominal)
+        if self.tags is not None and self.pairs is not None:
+            raise ValueError("Labels are either in a column, tags=..., or in a table, pairs=...; not in both.")
+        if self.labels is None and self.tags is None and self.pairs is None:
+            raise ValueError("Say where the labels are: labels= names of columns, tags= a column, or pairs= a table.")
+        if self.separator is not None and self.tags is None:
+            raise ValueError("separator= is what is between two tags; it needs tags= the name of their column.")
+        if self.row_id is not None and self.pairs is None:
+            raise ValueError("row_id= is the column by which pairs= calls the rows; it needs pairs=.")
+
+
+def dataset_of(frame: pd.DataFrame, rows: Rows, roles: Roles, name: str, source: str = "") -> Dataset:
     """Make a dataset of a frame whose columns have different names."""
-    check_nominal(nominal)
-    _check_choice(labels, tags, separator, pairs, row_id)
+    roles.check()
+    labels, tags, separator, pairs, row_id, drop, nominal = roles
     columns = list(frame.columns)
     dropped = {*pick(drop, columns, rows)}
     vocabulary = [labels] if isinstance(labels, str) else labels
@@ -138,29 +148,18 @@ def dataset_of(
         ids = frame.iloc[:, taken[0]] if taken else pd.Series(range(len(frame)))
         Y, label_names = indicated(_paired(ids, rows, *pairs), len(frame), vocabulary, rows)
     else:
-        taken = [place for place in pick_labels(labels, columns, rows) if place not in dropped]
+        taken = [position for position in pick_labels(labels, columns, rows) if position not in dropped]
         if not taken:
             raise rows.fault("no label is left; labels= and drop= must not name the same columns")
-        Y, label_names = labels_of(frame.iloc[:, taken], rows), [columns[place] for place in taken]
+        Y, label_names = labels_of(frame.iloc[:, taken], rows), [columns[position] for position in taken]
     if not len(frame):
         raise rows.fault("there are no rows")
     used = {*taken, *dropped}
-    left = [place for place in range(len(columns)) if place not in used]
-    if "" in (columns[place] for place in left):
+    left = [position for position in range(len(columns)) if position not in used]
+    if "" in (columns[position] for position in left):
         raise rows.fault("a column has no name, as the index of a DataFrame; name it, or leave it out with drop=['']")
     X, feature_names = _features(frame.iloc[:, left], nominal, rows)
     return Dataset(X, Y, feature_names, label_names, name, source)
-
-
-def _check_choice(labels: object, tags: object, separator: object, pairs: object, row_id: object) -> None:
-    if tags is not None and pairs is not None:
-        raise ValueError("Labels are either in a column, tags=..., or in a table, pairs=...; not in both.")
-    if labels is None and tags is None and pairs is None:
-        raise ValueError("Say where the labels are: labels= names of columns, tags= a column, or pairs= a table.")
-    if separator is not None and tags is None:
-        raise ValueError("separator= is what is between two tags; it needs tags= the name of their column.")
-    if row_id is not None and pairs is None:
-        raise ValueError("row_id= is the column by which pairs= calls the rows; it needs pairs=.")
 
 
 def tags_of(column: pd.Series, separator: str | None, rows: Rows) -> list[tuple[int, str]]:
@@ -184,19 +183,19 @@ def _paired(ids: pd.Series, rows: Rows, pairs: pd.DataFrame, of_pairs: Rows) -> 
     if pairs.shape[1] != 2:
         raise of_pairs.fault(f"a table of pairs has two columns, row and label; this has {pairs.shape[1]}")
     keys = ids.astype(str)
-    places = {key: row for row, key in enumerate(keys)}
-    if len(places) < len(keys):
+    positions = {key: row for row, key in enumerate(keys)}
+    if len(positions) < len(keys):
         row = int(keys.duplicated().argmax())
         raise rows.row_fault(f"another row has the same {ids.name!r}", row, keys.iloc[row])
-    if of_pairs.has_lines and str(pairs.columns[0]) in places:
+    if of_pairs.has_lines and str(pairs.columns[0]) in positions:
         raise of_pairs.fault("the first line names the columns, but it calls a row", 1, str(pairs.columns[0]))
     found = []
     for row, (key, label) in enumerate(pairs.itertuples(index=False, name=None)):
-        if (place := places.get(str(key))) is None:
+        if (position := positions.get(str(key))) is None:
             raise of_pairs.row_fault("no row is called so", row, key)
         if _is_missing(label) or not str(label).strip():
             raise of_pairs.row_fault("the label is missing", row, "")
-        found.append((place, str(label).strip()))
+        found.append((position, str(label).strip()))
     return found
 
 
@@ -207,7 +206,7 @@ def _is_missing(cell: Any) -> bool:
 
 
 def _is_sparse(frame: pd.DataFrame) -> bool:
-    """Whether all columns are sparse ones of numbers or truths."""
+    """Whether all columns are sparse ones of numbers or booleans."""
     return all(isinstance(dtype, pd.SparseDtype) and dtype.subtype.kind in "biuf" for dtype in frame.dtypes)
 
 
@@ -218,11 +217,11 @@ def indicated(
     names = sorted({label for _, label in found}) if vocabulary is None else list(map(str, vocabulary))
     if not names:
         raise rows.fault("no row has a label")
-    places = {name: place for place, name in enumerate(names)}
+    positions = {name: position for position, name in enumerate(names)}
     for row, label in found:
-        if label not in places:
+        if label not in positions:
             raise rows.row_fault("a tag is none of the labels", row, label)
-    at = [row for row, _ in found], [places[label] for _, label in found]
+    at = [row for row, _ in found], [positions[label] for _, label in found]
     Y = sparse.csr_array((np.ones(len(found)), at), shape=(n, len(names)))
     Y.data[:] = 1  # a label that a row has twice was added up
     return Y, names
@@ -235,22 +234,26 @@ def labels_of(frame: pd.DataFrame, rows: Rows) -> Any:
         if (values.data == 1).all():
             return values
     values, others = plain_numbers(frame)
-    for place in others:
-        column = frame.iloc[:, place]
+    for position in others:
+        column = frame.iloc[:, position]
         read = numbers_of(column)
         if read is None:
             read = np.array([BINARY.get(str(cell).strip().lower(), np.nan) for cell in column], np.float64)
-        values[:, place] = read
+        values[:, position] = read
     is_wrong = (values != 0) & (values != 1)
     if is_wrong.any():
-        place = int(is_wrong.any(axis=0).argmax())
-        row = int(is_wrong[:, place].argmax())
-        raise rows.row_fault(f"label {frame.columns[place]!r} must be 0 or 1", row, _shown(frame.iloc[row, place]))
+        position = int(is_wrong.any(axis=0).argmax())
+        row = int(is_wrong[:, position].argmax())
+        raise rows.row_fault(
+            f"label {frame.columns[position]!r} must be 0 or 1", row, _shown(frame.iloc[row, position])
+        )
     return values.astype(np.uint8)
 
 
 def _shown(cell: Any) -> object:
     """Show a cell as it was written, most likely: a whole number has no point, whatever the type of its column."""
+    if isinstance(cell, str) and (number := number_in(cell)) is not None and np.isfinite(number):
+        cell = number  # so that it is shown alike in a column of numbers and in one that holds words, too
     if not isinstance(cell, Real | Decimal):
         return "" if _is_missing(cell) else cell
     value = _float(cell)
@@ -258,12 +261,13 @@ def _shown(cell: Any) -> object:
 
 
 def plain_numbers(frame: pd.DataFrame) -> tuple[NDArray[np.float64], list[int]]:
-    """Numbers of the columns that are arrays of them, all at once; and the places of the other columns, left empty."""
+    """Numbers of the columns that are arrays of them, all at once, and the positions of other columns, left empty."""
     is_plain = np.array([isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in frame.dtypes], bool)
-    if is_plain.all():
-        return np.array(frame.to_numpy(np.float64), order="C"), []
     values = np.empty(frame.shape)
-    values[:, is_plain] = frame.iloc[:, np.flatnonzero(is_plain)].to_numpy(np.float64)
+    plain = slice(None) if is_plain.all() else np.flatnonzero(is_plain)
+    numbers = frame.iloc[:, plain]
+    for rows in row_blocks(*frame.shape):  # so that there is no second copy of all of them
+        values[rows, plain] = numbers.iloc[rows].to_numpy(np.float64)
     return values, np.flatnonzero(~is_plain).tolist()
 
 
@@ -272,25 +276,25 @@ def _features(frame: pd.DataFrame, nominal: Nominal | None, rows: Rows) -> tuple
     names = list(frame.columns)
     if names and _is_sparse(frame):
         X = _csr(frame)
-        for row, place in zip(*(abs(X) == np.inf).nonzero(), strict=True):
-            raise rows.row_fault(f"column {names[place]!r} must be finite", int(row), "inf")
+        for row, position in zip(*(abs(X) == np.inf).nonzero(), strict=True):
+            raise rows.row_fault(f"column {names[position]!r} must be finite", int(row), "inf")
         return X, names
     words: list[Sequence[str] | None] = [None] * len(names)
     X, others = plain_numbers(frame)
-    for place in others:
-        column = frame.iloc[:, place]
+    for position in others:
+        column = frame.iloc[:, position]
         values = numbers_of(column)
         if values is None:
-            values, words[place] = _coded(column, names[place], nominal, rows)
-        X[:, place] = values
+            values, words[position] = _coded(column, names[position], nominal, rows)
+        X[:, position] = values
     if np.isinf(X).any():
-        row, place = np.argwhere(np.isinf(X))[0]
-        raise rows.row_fault(f"column {names[place]!r} must be finite", int(row), frame.iloc[row, place])
+        row, position = np.argwhere(np.isinf(X))[0]
+        raise rows.row_fault(f"column {names[position]!r} must be finite", int(row), frame.iloc[row, position])
     return one_hot(X, names, words, rows) if nominal == "one-hot" else (X, names)
 
 
 def numbers_of(column: pd.Series) -> NDArray[np.float64] | None:
-    """Find the numbers of a column that holds numbers or truths, NaN where one is missing."""
+    """Find the numbers of a column that holds numbers or booleans, NaN where one is missing."""
     if types.is_complex_dtype(column.dtype):
         return None
     if types.is_bool_dtype(column.dtype) or types.is_numeric_dtype(column.dtype):
@@ -318,7 +322,7 @@ def _coded(
     if is_listed and nominal is None and column.cat.categories.dtype.kind in "biuf":
         return np.array([_float(cell) for cell in column]), None
     if is_listed:
-        places, listed = column.cat.codes.to_numpy(), [str(value) for value in column.cat.categories]
+        positions, listed = column.cat.codes.to_numpy(), [str(value) for value in column.cat.categories]
     else:
         gone = column.isna()
         for row, (cell, is_gone) in enumerate(zip(column, gone, strict=True) if column.dtype == object else ()):
@@ -327,28 +331,28 @@ def _coded(
                 raise rows.row_fault(f"{what}; leave it out with drop=[{name!r}]", row, cell)
         cells = ["" if is_gone else str(cell) for cell, is_gone in zip(column, gone, strict=True)]
         listed = sorted({*cells} - {""})
-        place_of = {word: place for place, word in enumerate(listed)}
-        places = np.array([place_of.get(cell, -1) for cell in cells], np.int64)
-    if (switch := binary(listed)) is not None:
-        return _spread([switch[word] for word in listed], places), None
+        position_of = {word: position for position, word in enumerate(listed)}
+        positions = np.array([position_of.get(cell, -1) for cell in cells], np.int64)
+    if (meant := binary(listed)) is not None:
+        return _spread([meant[word] for word in listed], positions), None
     if not is_listed:
         read = [rows.number(word) for word in listed]
         if None not in read:
-            return _spread(read, places), None
+            return _spread(read, positions), None
         if nominal is None or any(value is not None for value in read):
-            row = int(np.isin(places, [place for place, value in enumerate(read) if value is None]).argmax())
+            row = int(np.isin(positions, [position for position, value in enumerate(read) if value is None]).argmax())
             advice = "or make numbers of its words with nominal='one-hot' or 'codes'"
             if any(value is not None for value in read):
-                advice = "or mend what is no number"
+                advice = "or correct what is not a number"
                 advice += "; a CSV with decimal commas needs decimal=','" if rows.decimal == "." else ""
             what = f"column {name!r} must hold numbers; leave it out with drop=[{name!r}], {advice}"
             raise rows.row_fault(what, row, column.iloc[row])
-    return _spread(range(len(listed)), places), listed
+    return _spread(range(len(listed)), positions), listed
 
 
-def _spread(values: Sequence[float | None], places: NDArray[Any]) -> NDArray[np.float64]:
-    """Values at some places, NaN where the place is negative: the last is put there."""
-    return np.asarray(np.array([*values, np.nan], np.float64)[places])
+def _spread(values: Sequence[float | None], positions: NDArray[Any]) -> NDArray[np.float64]:
+    """Values at some positions, NaN where the position is negative: the last is put there."""
+    return np.asarray(np.array([*values, np.nan], np.float64)[positions])
 
 
 def _csr(frame: pd.DataFrame) -> Any:

@@ -13,15 +13,16 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 
-from clems.costs import COSTS, get_cost
-from clems.criteria import CRITERIA
+from clems.costs.criteria import known_criterion
+from clems.costs.formulas import get_cost
 from clems.datasets import Dataset
+from clems.experiments.analysis.selection import results, summary
+from clems.experiments.analysis.significance import against_best
+from clems.experiments.identity import can_be_sent
+from clems.experiments.output.report import show_report, write_report
 from clems.experiments.plan import Plan, make_plan
-from clems.experiments.report import show_report, write_report
 from clems.experiments.running import run
-from clems.experiments.selection import results, summary
-from clems.experiments.significance import against_best
-from clems.experiments.spec import DEPTHS, SpecError, can_be_sent, check_spec
+from clems.experiments.spec import DEPTHS, SpecError, check_spec
 from clems.experiments.store import Store
 from clems.experiments.trial import run_trial
 from clems.learners import LEARNERS
@@ -51,9 +52,9 @@ class Comparison:
         Mean and standard error over the repetitions, and `p`: how probable so great a distance to the best is by chance
         alone, corrected for the number of rivals; NaN for the best itself.
         """
-        found = results(self.plan, self.records)
-        cells = summary(found).set_index("learner").sort_values("rank", kind="stable")
-        tests = against_best(found).set_index("learner")["p"]
+        repetitions = results(self.plan, self.records)
+        cells = summary(repetitions).set_index("learner").sort_values("rank", kind="stable")
+        tests = against_best(repetitions).set_index("learner")["p"]
         return cells[["mean", "standard_error", "n", "rank"]].join(tests)
 
     @property
@@ -88,7 +89,7 @@ def compare(
     budget: float | None = None,
     store: str | Path | None = None,
 ) -> Comparison:
-    """Compare learners on one's own data for one's own cost.
+    """Compare learners on a dataset for a cost.
 
     Rows are split at random, half for training and a quarter each to choose the depth of trees and to test, several
     times over; all learners get the same splits.
@@ -129,15 +130,15 @@ def compare(
     >>> from clems.datasets import load_dataset
     >>> from clems.experiments import compare
     >>> scenes = load_dataset("digit-scenes").take(slice(200))
-    >>> found = compare(scenes, "f1", learners=["br", "clems"], repetitions=3, trees=10, backend="serial")
-    >>> found.best
+    >>> comparison = compare(scenes, "f1", learners=["br", "clems"], repetitions=3, trees=10, backend="serial")
+    >>> comparison.best
     'clems'
     """
     if not isinstance(data, Dataset):
         raise TypeError(f"data must be a Dataset, such as Dataset(X, Y, ...) makes; got {type(data).__name__}.")
-    named = isinstance(cost, str) and cost in CRITERIA
-    meant = None if named else get_cost(cost)
-    name = cost if named else _free_name(str(meant.name))  # type: ignore[union-attr]
+    named = isinstance(cost, str) and known_criterion(cost) is not None
+    resolved = None if named else get_cost(cost).for_labels(data.label_names)
+    name = cost if named else _free_name(str(resolved.name))  # type: ignore[union-attr]
     learners = [learners] if isinstance(learners, str) else learners
     entries = dict(learners) if isinstance(learners, Mapping) else {learner: {} for learner in learners}
     spec = check_spec(
@@ -145,7 +146,7 @@ def compare(
             "title": f"{len(entries)} learners on {data.name} for {name}",
             "datasets": [data.name],
             "data": {data.name: data},
-            "costs": {} if meant is None else {name: meant},
+            "costs": {} if resolved is None else {name: resolved},
             "criteria": [name],
             "learners": entries,
             "repetitions": repetitions,
@@ -171,5 +172,5 @@ def compare(
 
 
 def _free_name(name: str) -> str:
-    """Name of a cost of one's own that no other cost has, as records go by names."""
-    return f"own {name}" if name in COSTS or name in CRITERIA else name
+    """Name a cost of the user so that no other cost has the name, as records go by names."""
+    return name if known_criterion(name) is None else f"own {name}"

@@ -1,4 +1,4 @@
-"""What an experiment amounts to: its trials, each in its place, and how long they may take."""
+"""What an experiment amounts to: its trials, each in its place."""
 
 from __future__ import annotations
 
@@ -8,29 +8,12 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-import numpy as np
-
-from clems.classifier import MultiLabelClassifier
-from clems.cost import Cost
-from clems.costs import COSTS
-from clems.datasets.catalogue import CATALOGUE
+from clems.costs.cost import Cost
+from clems.costs.formulas import COSTS
 from clems.experiments.spec import Entry, Spec, SpecError
 from clems.experiments.trial import Trial
 from clems.learners import LEARNERS
-
-# Processor time of a trial with 100 trees by labels times root of rows; made by python -m benchmarks.rates
-SECONDS = {
-    "br": 0.02,
-    "cc": 0.02,
-    "cft": 0.028,
-    "clems": 0.0016,
-    "cplst": 0.0016,
-    "ecc": 0.043,
-    "faie": 0.0026,
-    "pcc": 0.028,
-    "plst": 0.0017,
-    "sleec": 0.0027,
-}
+from clems.learners.base import MultiLabelClassifier
 
 
 @dataclass(frozen=True)
@@ -83,7 +66,7 @@ class Plan:
         spec = self.spec
         some_data = _chosen("dataset", datasets, spec.datasets)
         names = _chosen("learner", learners, [*spec.learners])
-        some = {name: own for name, own in spec.learners.items() if name in names or name == spec.baseline}
+        some = {name: entry for name, entry in spec.learners.items() if name in names or name == spec.baseline}
         kept = [one for one in self.planned if one.trial.dataset in some_data and one.learner in some]
         return Plan(spec.model_copy(update={"datasets": some_data, "learners": some}), kept, self.without_rule)
 
@@ -103,15 +86,17 @@ def make_plan(spec: Spec) -> Plan:
     for any cost after training, has one for all of them.
     """
     planned: list[Planned] = []
-    own = spec.own_costs()
+    own_costs = spec.own_costs()
     wanted = {name: [entry.cost] if entry.cost else spec.criteria for name, entry in spec.learners.items()}
     without_rule = {
         (name, criterion)
         for name, entry in spec.learners.items()
         for criterion in wanted[name]
-        if not answers(LEARNERS[entry.kind], criterion, own)
+        if not answers(LEARNERS[entry.kind], criterion, own_costs)
     }
-    costs_of = {name: [cost for cost in own if (name, cost) not in without_rule] for name, own in wanted.items()}
+    costs_of = {
+        name: [cost for cost in criteria if (name, cost) not in without_rule] for name, criteria in wanted.items()
+    }
     costs_of_kind: dict[str, set[str]] = {}  # what one fit decides for, whichever entry asks for it
     for name, entry in spec.learners.items():
         costs_of_kind.setdefault(entry.kind, set()).update(costs_of[name])
@@ -133,23 +118,25 @@ def make_plan(spec: Spec) -> Plan:
                 }
                 planned += [
                     Planned(name, x, entry.cost, Trial(cost=cost, costs=decided, **common))
-                    for cost, decided in ways(learner, costs_of[name], at_predict)
+                    for cost, decided in ways(learner, costs_of[name], at_predict, entry.trained_for)
                 ]
     return Plan(spec, planned, without_rule)
 
 
-def answers(learner: type[MultiLabelClassifier], criterion: str, own: Mapping[str, Cost]) -> bool:
+def answers(learner: type[MultiLabelClassifier], criterion: str, own_costs: Mapping[str, Cost]) -> bool:
     """Whether a learner has an answer for a criterion: it has a rule for it, or takes no cost at all."""
     if not (learner.cost_sensitive or learner.cost_at_predict):
         return True
-    cost = own.get(criterion, COSTS.get(criterion))
+    cost = own_costs.get(criterion, COSTS.get(criterion))
     return learner.label_based if cost is None else learner.supports(cost)
 
 
 def ways(
-    learner: MultiLabelClassifier, costs: list[str], at_predict: tuple[str, ...]
+    learner: MultiLabelClassifier, costs: list[str], at_predict: tuple[str, ...], trained_for: str | None = None
 ) -> list[tuple[str | None, tuple[str, ...]]]:
     """For which costs a learner is to be trained, and for which each of these fits decides."""
+    if trained_for is not None:
+        return [(trained_for, tuple(sorted(costs)))] if costs else []
     if learner.cost_at_predict and not learner.cost_at_fit:
         return [(None, at_predict)] if costs else []
     return [(cost, (cost,)) for cost in costs] if learner.cost_sensitive else [(None, ())]
@@ -163,62 +150,16 @@ def repetitions(spec: Spec, dataset: str) -> int:
 def settings(spec: Spec, entry: Entry, dataset: str) -> list[tuple[float | None, dict[str, Any]]]:
     """All parameters that an entry is tried with, and where each stands on the axis."""
     fixed = {"n_trees": spec.trees} | entry.parameters | entry.on.get(dataset, {})
-    places: list[tuple[float | None, dict[str, Any]]] = [(None, {})]
+    positions: list[tuple[float | None, dict[str, Any]]] = [(None, {})]
     if entry.along:
-        (name,) = entry.along
-        places = [(x, {name: value}) for x, value in zip(entry.at or entry.places, entry.places, strict=True)]
+        ((name, values),) = entry.along.items()
+        positions = [(x, {name: value}) for x, value in zip(entry.at or values, values, strict=True)]
     grid = [dict(zip(entry.grid, values, strict=True)) for values in product(*entry.grid.values())]
-    return [(x, _without_none(fixed | own | chosen)) for (x, own), chosen in product(places, grid)]
+    return [(x, _without_none(fixed | at_x | chosen)) for (x, at_x), chosen in product(positions, grid)]
 
 
-def _without_none(parameters: dict[str, Any]) -> dict[str, Any]:
-    return {name: None if value == "none" else value for name, value in parameters.items()}
-
-
-def estimate(trials: list[Trial], sizes: Mapping[str, float], records: Iterable[Mapping[str, Any]]) -> float:
-    """Estimate how many seconds trials take, one after the other.
-
-    Each is taken to last as long as the trials of the same kind on the same dataset that are recorded, else as long as
-    those on other datasets in proportion to the size of the data, else as `SECONDS` has it: that is right within a
-    factor of some.
-
-    Parameters
-    ----------
-    trials : list of Trial
-        What is to be run.
-    sizes : mapping of str to float
-        Size of each dataset, see :func:`sizes_of`.
-    records : iterable of dict
-        What was run.
-    """
-    same: dict[tuple[str, str], list[float]] = {}
-    rates: dict[str, list[float]] = {}
-    for record in records:
-        if record["status"] == "done" and record["dataset"] in sizes:
-            seconds = record["seconds"]["trial"]
-            same.setdefault((record["kind"], record["dataset"]), []).append(seconds)
-            rates.setdefault(record["kind"], []).append(seconds / sizes[record["dataset"]])
-    total = 0.0
-    for trial in trials:
-        if known := same.get((trial.kind, trial.dataset)):
-            total += float(np.mean(known))
-        elif trial.kind in rates:
-            total += float(np.median(rates[trial.kind])) * sizes[trial.dataset]
-        else:
-            trees = json.loads(trial.parameters)["n_trees"]
-            share = trees / 100 if isinstance(trees, int) else 1.0  # anything else is refused in the fit
-            total += SECONDS[trial.kind] * sizes[trial.dataset] * share
-    return total
-
-
-def sizes_of(spec: Spec) -> dict[str, float]:
-    """Labels times root of rows of each dataset, to which times are roughly proportional."""
-    sizes = {}
-    for name in spec.datasets:
-        entry = CATALOGUE.get(name) if name not in spec.data else None
-        if entry is not None and entry.rows and entry.labels:
-            n, K = entry.rows, entry.labels
-        else:
-            n, K = spec.load(name).whole.Y.shape
-        sizes[name] = K * n**0.5
-    return sizes
+def _without_none(value: Any) -> Any:
+    """Put None where the file says "none", in descriptions of estimators too."""
+    if isinstance(value, dict):
+        return {name: _without_none(part) for name, part in value.items()}
+    return None if value == "none" else value

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
-from clems.experiments.execution import AnyTrial, Load, Work, check_backend, execute
-from clems.experiments.store import Record, Store
-
-T = TypeVar("T", bound=AnyTrial)
+from clems.experiments.backends import check_backend, execute
+from clems.experiments.backends.attempt import Load, T, Work
+from clems.experiments.progress import progress_on
+from clems.experiments.store import Store
 
 BUDGET = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?")
 
@@ -58,10 +58,10 @@ def parse_budget(text: str) -> float:
     >>> parse_budget("1h30m"), parse_budget("90s"), parse_budget("0.5h")
     (5400.0, 90.0, 1800.0)
     """
-    found = BUDGET.fullmatch(text.strip())
-    if not found or not any(found.groups()):
+    match = BUDGET.fullmatch(text.strip())
+    if not match or not any(match.groups()):
         raise ValueError(f"A budget is a time such as 90s, 30m, 2h or 1h30m; got {text!r}.")
-    hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    hours, minutes, seconds = (float(part or 0) for part in match.groups())
     return 3600 * hours + 60 * minutes + seconds
 
 
@@ -107,13 +107,13 @@ def run(
     check_backend(backend, jobs, scheduler)
     start = monotonic()
     distinct = {trial.key: trial for trial in trials}
-    with store:  # from here on, as nobody wants to hear after an hour that another run is writing
+    with store:  # from here on, so that another run that is writing shows now, not after an hour
         status = {key: record["status"] for key, record in store.records().items() if key in distinct}
         passed = {"done"} if retry_failed else {"done", "failed"}
         waiting = _by_dataset([trial for key, trial in distinct.items() if status.get(key) not in passed])
         begun = waiting if budget is None else _until(start + budget, waiting)
         results = execute(begun, work, load, costs, backend, jobs, scheduler)
-        with _progress(console, len(waiting)) as progress, closing(results):
+        with progress_on(console, len(waiting)) as progress, closing(results):
             for trial, record in results:
                 store.append(record)
                 status[trial.key] = record["status"]
@@ -125,8 +125,8 @@ def run(
 
 def _by_dataset(trials: Sequence[T]) -> list[T]:
     """Put trials of one dataset after each other, in order otherwise, so that data is sent once."""
-    place = {name: number for number, name in enumerate(dict.fromkeys(trial.dataset for trial in trials))}
-    return sorted(trials, key=lambda trial: place[trial.dataset])
+    order = {name: number for number, name in enumerate(dict.fromkeys(trial.dataset for trial in trials))}
+    return sorted(trials, key=lambda trial: order[trial.dataset])
 
 
 def _until(deadline: float, trials: Iterable[T]) -> Iterator[T]:
@@ -135,69 +135,3 @@ def _until(deadline: float, trials: Iterable[T]) -> Iterator[T]:
         if monotonic() >= deadline:
             return
         yield trial
-
-
-class _Progress(Protocol):
-    def advance(self, trial: AnyTrial, record: Record) -> None:
-        """Show that a trial ended."""
-
-
-class _Silence:
-    def advance(self, trial: AnyTrial, record: Record) -> None:
-        """Show nothing."""
-
-
-class _Bar:
-    """A bar on a terminal: how many of all, how fast, how long still, how many failed, and what was last."""
-
-    def __init__(self, bar: Any, total: int) -> None:
-        self._bar = bar
-        self._task = bar.add_task("", total=total, failed="", rate="", last="")
-        self._start = monotonic()
-        self._ended = self._failed = 0
-
-    def advance(self, trial: AnyTrial, record: Record) -> None:
-        """Show that a trial ended."""
-        self._ended += 1
-        self._failed += record["status"] == "failed"
-        self._bar.update(
-            self._task,
-            advance=1,
-            rate=_rate(self._ended, monotonic() - self._start),
-            failed=f"{self._failed} failed" if self._failed else "",
-            last=f"{trial.dataset} {trial.kind} {trial.repetition}",
-        )
-
-
-def _rate(number: int, seconds: float) -> str:
-    """Say how fast, in a unit in which it is more than one."""
-    for unit, length in (("s", 1.0), ("min", 60.0)):
-        if number * length >= seconds:
-            return f"{number * length / max(seconds, 1e-3):.1f}/{unit}"
-    return f"{number * 3600 / seconds:.1f}/h"
-
-
-@contextmanager
-def _progress(console: Any, total: int) -> Iterator[_Progress]:
-    try:
-        from rich import progress
-        from rich.console import Console
-    except ImportError:  # then there is no progress to be seen, and all else is the same
-        yield _Silence()
-        return
-    console = console or Console(stderr=True)
-    if not console.is_terminal or not total:
-        yield _Silence()
-        return
-    columns = (
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TextColumn("{task.fields[rate]}"),
-        progress.TimeElapsedColumn(),
-        progress.TextColumn("left"),
-        progress.TimeRemainingColumn(),
-        progress.TextColumn("[red]{task.fields[failed]}"),
-        progress.TextColumn("{task.fields[last]}", markup=False, style="dim"),
-    )
-    with progress.Progress(*columns, console=console, refresh_per_second=4) as bar:
-        yield _Bar(bar, total)

@@ -1,33 +1,28 @@
-"""What an experiment is: a declarative file, checked as it is read."""
+"""What an experiment is: what its file may say, and what is wrong with one that says otherwise."""
 
 from __future__ import annotations
 
 import inspect
-import pickle
-import tomllib
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from types import CodeType, FunctionType
 from typing import Annotated, Any, Literal
 
-import numpy as np
-from joblib import hash as joblib_hash  # type: ignore[import-untyped]
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from clems.cost import Cost
-from clems.cost_files import function_of
-from clems.costs import get_cost
-from clems.criteria import CRITERIA
+from clems.costs.cost import Cost
+from clems.costs.criteria import CRITERIA, known_criterion
+from clems.costs.formulas import calls, get_cost
+from clems.costs.text import read_cost
 from clems.datasets import Dataset, load_dataset, read_dataset
 from clems.datasets.catalogue import CATALOGUE
 from clems.datasets.dataset import stack
-from clems.datasets.reading import reader_of
-from clems.experiments.trial import Data
+from clems.experiments.identity import fingerprint
+from clems.experiments.output.kinds import KINDS
+from clems.experiments.trial import TRAINING_FILE, Data, built
 from clems.learners import LEARNERS
 
 DEPTHS = [5, 10, 15, 20, 25, 30, 35]  # those of the paper
-DATA = (bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, np.ndarray)  # that code refers to
 SET_BY_TRIALS = ("cost", "random_state", "n_jobs", "verbose")  # parameters that a spec does not set
 
 
@@ -46,6 +41,7 @@ def _one_of(what: str, allowed: Any) -> Any:
 
 Count = Annotated[int, Field(ge=1, strict=True)]
 LearnerName = Annotated[str, _one_of("learner", LEARNERS)]
+KindName = Annotated[str, _one_of("kind", KINDS)]
 
 
 class _Part(BaseModel):
@@ -63,7 +59,9 @@ class SplitSpec(_Part):
         Shares of the rows of a random split. Of a published one `validation` is a share of the training file: depths
         are chosen by training on the rest of it, and what is tested is then trained on all of it.
     swapped : list of str
-        Datasets of a published split that are trained on the test file and tested on the training file.
+        Datasets whose published test file is the training file here, and the training file the test file.
+    training_file : list of str
+        Datasets of which a random split divides the training file alone, so that the test file stays unseen.
     """
 
     kind: Literal["random", "published"] = "random"
@@ -71,22 +69,36 @@ class SplitSpec(_Part):
     validation: float = Field(default=0.25, ge=0, lt=1)
     test: float = Field(default=0.25, gt=0, lt=1)
     swapped: list[str] = []
+    training_file: list[str] = []
 
     @model_validator(mode="after")
     def _whole(self) -> SplitSpec:
         if self.kind == "random" and self.train + self.validation + self.test > 1 + 1e-9:
             raise ValueError("train, validation and test are together more than 1")
-        if self.kind == "random" and self.swapped:
+        if self.kind == "random" and {*self.swapped} - {*self.training_file}:
             raise ValueError("swapped needs files to swap; use split.kind = 'published'")
+        if self.kind == "published" and self.training_file:
+            raise ValueError("training_file is divided at random; use split.kind = 'random'")
         return self
+
+    def has_files(self, dataset: str) -> bool:
+        """Whether the split of a dataset needs its published files."""
+        return self.kind == "published" or dataset in self.training_file
+
+    def files(self, dataset: str) -> tuple[str, str]:
+        """Names of the published files of a dataset that serve as training and test file."""
+        return ("test", "train") if dataset in self.swapped else ("train", "test")
 
     def of(self, dataset: str) -> tuple[str, float, float, float]:
         """Kind of the split of a dataset, and shares of training, validation and test rows."""
-        return "swapped" if dataset in self.swapped else self.kind, self.train, self.validation, self.test
+        kind: str = "swapped" if dataset in self.swapped else self.kind
+        if dataset in self.training_file:
+            kind = f"{kind} {TRAINING_FILE}"
+        return kind, self.train, self.validation, self.test
 
 
 class DataSpec(_Part):
-    """A dataset of one's own.
+    """A dataset in a file of the user.
 
     Attributes
     ----------
@@ -99,6 +111,13 @@ class DataSpec(_Part):
     path: Path
     options: dict[str, Any] = {}
 
+    def read(self, name: str) -> Dataset:
+        """Read it, as the dataset of a name."""
+        try:
+            return read_dataset(self.path, **{"name": name} | self.options)
+        except TypeError as error:
+            raise SpecError(f"data.{name}.options: {error}") from None
+
 
 class Entry(_Part):
     """A learner in its place: a column of a table or a curve of a figure.
@@ -110,7 +129,8 @@ class Entry(_Part):
     title : str
         How it is headed; by default its name.
     parameters : dict
-        Parameters of the learner; "none" stands for None, for which TOML has no word.
+        Parameters of the learner; "none" stands for None, for which TOML has no word. A dict with a ``class``, named as
+        ``"module:name"``, stands for an estimator with the other values as its parameters.
     on : dict
         Parameters that differ for a dataset.
     grid : dict
@@ -120,7 +140,9 @@ class Entry(_Part):
     at : list of float
         Places on that axis if the values are no numbers.
     cost : str or None
-        Decide always for this cost, whatever criterion is reported.
+        Train and decide always for this cost, whatever criterion is reported.
+    trained_for : str or None
+        Train always for this cost, and decide for the criterion that is reported.
     notes : str
         A remark for readers of the table.
     """
@@ -133,13 +155,14 @@ class Entry(_Part):
     along: dict[str, list[Any]] = {}
     at: list[float] = []
     cost: str | None = None
+    trained_for: str | None = None
     notes: str = ""
 
     @model_validator(mode="after")
     def _known(self) -> Entry:
         learner = LEARNERS[self.kind]
         allowed = {*inspect.signature(learner).parameters} - {*SET_BY_TRIALS}
-        named = {*self.parameters, *self.grid, *self.along} | {name for own in self.on.values() for name in own}
+        named = {*self.parameters, *self.grid, *self.along}.union(*self.on.values())
         if unknown := sorted(named - allowed):
             raise ValueError(f"{self.kind} has no parameter {unknown[0]!r} to set; it has {', '.join(sorted(allowed))}")
         if len(self.along) > 1:
@@ -147,17 +170,23 @@ class Entry(_Part):
         for key, lists in (("grid", self.grid), ("along", self.along)):
             if empty := [name for name, values in lists.items() if not values]:
                 raise ValueError(f"{key}.{empty[0]} has no values")
-        numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in self.places)
+        numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in self.axis_values)
         if not numbers and not self.at:
             raise ValueError(f"along.{next(iter(self.along))} has values that are no numbers; at gives their places")
-        if self.at and len(self.at) != len(self.places):
-            raise ValueError(f"at has {len(self.at)} places for {len(self.places)} values")
+        if self.at and len(self.at) != len(self.axis_values):
+            raise ValueError(f"at has {len(self.at)} places for {len(self.axis_values)} values")
         if self.cost is not None and not learner.cost_sensitive and not learner.cost_at_predict:
             raise ValueError(f"{self.kind} takes no cost")
+        if self.trained_for is not None and not (learner.cost_at_fit and learner.cost_at_predict):
+            raise ValueError(f"{self.kind} cannot be trained for one cost and decide for another")
+        if self.trained_for is not None and self.cost is not None:
+            raise ValueError("cost and trained_for exclude each other")
+        for values in (self.parameters, *self.on.values()):
+            built(values)
         return self
 
     @property
-    def places(self) -> list[Any]:
+    def axis_values(self) -> list[Any]:
         """Values of the parameter that runs along the axis."""
         return next(iter(self.along.values()), [])
 
@@ -190,9 +219,9 @@ class Spec(_Part):
     seed : int
         From which all seeds come.
     data : dict
-        Datasets of one's own: files, or datasets at hand.
+        Datasets of the user: files, or datasets in memory.
     costs : dict
-        Costs of one's own by the name that criteria call them: ``"module:function"``, or a Cost.
+        Costs of the user by the name that criteria call them: ``"module:function"``, a file of prices, or a Cost.
     printed : Path or None
         CSV of values printed elsewhere to show beside: dataset, learner, criterion, mean and ste.
     baseline : str or None
@@ -204,7 +233,7 @@ class Spec(_Part):
     """
 
     title: str
-    kind: Literal["table", "curves", "times"] = "table"
+    kind: KindName = "table"
     datasets: list[str] = Field(min_length=1)
     criteria: list[str] = Field(min_length=1)
     learners: dict[str, Entry] = Field(min_length=1)
@@ -226,9 +255,9 @@ class Spec(_Part):
     def _named(cls, given: Any) -> Any:
         """Entries are of the kind, and headed by the name, that they are called."""
         learners = given.get("learners") if isinstance(given, dict) else None
-        if not isinstance(learners, dict) or not all(isinstance(own, dict) for own in learners.values()):
+        if not isinstance(learners, dict) or not all(isinstance(entry, dict) for entry in learners.values()):
             return given
-        return {**given, "learners": {name: {"kind": name, "title": name} | own for name, own in learners.items()}}
+        return {**given, "learners": {name: {"kind": name, "title": name} | entry for name, entry in learners.items()}}
 
     @model_validator(mode="after")
     def _fitting(self) -> Spec:
@@ -237,40 +266,47 @@ class Spec(_Part):
             "datasets": self.datasets,
             "repetitions_on": [*self.repetitions_on],
             "split.swapped": self.split.swapped,
+            "split.training_file": self.split.training_file,
         }
         for name, entry in self.learners.items():
             mentioned[f"learners.{name}.on"] = [*entry.on]
         for key, names in mentioned.items():
             if unknown := [name for name in names if name not in known]:
                 close = get_close_matches(unknown[0], known, n=1)
-                meant = f"did you mean {close[0]!r}? " if close else ""
+                hint = f"did you mean {close[0]!r}? " if close else ""
                 raise ValueError(
-                    f"{key}: there is no dataset {unknown[0]!r}; {meant}list_datasets() lists those that are known, "
+                    f"{key}: there is no dataset {unknown[0]!r}; {hint}list_datasets() lists those that are known, "
                     "and [data] adds your own"
                 )
-        wanted = {f"learners.{name}.cost": entry.cost for name, entry in self.learners.items() if entry.cost}
-        for key, name in [*(("criteria", name) for name in self.criteria), *wanted.items()]:
-            if name not in CRITERIA and name not in self.costs:
-                allowed = ", ".join(sorted(CRITERIA))
+        for key, name in self._criteria_and_costs():
+            if name not in self.costs and known_criterion(name) is None:
+                allowed = ", ".join([*sorted(CRITERIA), *calls()])
                 raise ValueError(f"{key}: there is no criterion {name!r}; allowed are {allowed} and those of [costs]")
-        if taken := [name for name in self.costs if name in CRITERIA]:
+        if taken := [name for name in self.costs if known_criterion(name) is not None]:
             raise ValueError(f"costs.{taken[0]}: the package has a criterion of this name; call yours otherwise")
         for key, names in (("datasets", self.datasets), ("criteria", self.criteria)):
             if repeated := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
                 raise ValueError(f"{key}: {repeated[0]!r} is listed twice")
         if self.baseline is not None and self.baseline not in self.learners:
             raise ValueError(f"baseline: there is no entry {self.baseline!r}; entries are {', '.join(self.learners)}")
-        if self.kind == "times" and self.baseline is None:
-            raise ValueError("baseline: times are relative to an entry; name it")
-        if self.kind == "curves" and not any(entry.along for entry in self.learners.values()):
-            raise ValueError("learners: curves need an entry with a parameter along the axis")
+        if fault := KINDS[self.kind].fault(self):
+            raise ValueError(fault)
         return self
 
+    def _criteria_and_costs(self) -> list[tuple[str, str]]:
+        """List the criteria and costs that it names, each with the key where it does."""
+        of_learners = [
+            (f"learners.{name}.{key}", getattr(entry, key))
+            for name, entry in self.learners.items()
+            for key in ("cost", "trained_for")
+            if getattr(entry, key)
+        ]
+        return [*(("criteria", name) for name in self.criteria), *of_learners]
+
     def load(self, name: str) -> Data:
-        """Load a dataset of the experiment, divided as published if that is how it is divided."""
-        if self.split.kind == "published":
-            files = ("test", "train") if name in self.split.swapped else ("train", "test")
-            train, test = (self._dataset(name, file) for file in files)
+        """Load a dataset of the experiment, with its published division if the split needs that."""
+        if self.split.has_files(name):
+            train, test = (self._dataset(name, file) for file in self.split.files(name))
             return Data(stack(train, test), train.X.shape[0])
         return Data(self._dataset(name, "all"))
 
@@ -279,125 +315,28 @@ class Spec(_Part):
             return load_dataset(name, part)
         if part != "all":
             raise SpecError(f"data.{name}: a file of one's own has no published split; use split.kind = 'random'.")
-        own = self.data[name]
-        if isinstance(own, Dataset):
-            return own
-        try:
-            return read_dataset(own.path, **{"name": name} | own.options)
-        except TypeError as error:
-            raise SpecError(f"data.{name}.options: {error}") from None
+        given = self.data[name]
+        return given if isinstance(given, Dataset) else given.read(name)
 
     def fingerprint(self, name: str) -> str:
-        """Checksum of what is one's own: costs, and the content of a dataset and how it is read; "" if nothing is."""
-        if name not in self.data and not self.costs:
+        """Compute the checksum of costs of the user and of the content of a dataset of the user; "" without either."""
+        if name not in self.data and not self.own_costs():
             return ""
-        own = self._dataset(name, "all") if name in self.data else None
-        content = own and [own.X, own.Y]
-        return str(joblib_hash([content, {name: _identity(cost) for name, cost in self.own_costs().items()}]))[:16]
+        return fingerprint(self._dataset(name, "all") if name in self.data else None, self.own_costs())
 
     def own_costs(self) -> dict[str, Cost]:
-        """Costs of one's own by name."""
-        return {name: _cost(name, given) for name, given in self.costs.items()}
-
-
-def _identity(cost: Any, seen: frozenset[int] = frozenset()) -> Any:
-    """Tell a cost from another one: a function by its code and by all that its code refers to and that may change."""
-    function = getattr(cost, "function", cost)
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return cost
-    if id(function) in seen:
-        return function.__qualname__
-    seen |= {id(function)}
-    names = {name for part in _codes(code) for name in part.co_names}
-    around = {name: function.__globals__[name] for name in sorted(names) if name in function.__globals__}
-    around |= dict(zip(code.co_freevars, [cell.cell_contents for cell in function.__closure__ or ()], strict=True))
-    values = {
-        name: _identity(value, seen) if isinstance(value, FunctionType) else value
-        for name, value in around.items()
-        if isinstance(value, FunctionType) or (isinstance(value, DATA) and can_be_sent(value))
-    }
-    written = [
-        [part.co_code, part.co_names, [one for one in part.co_consts if not isinstance(one, CodeType)]]
-        for part in _codes(code)
-    ]
-    return [function.__qualname__, written, function.__defaults__, function.__kwdefaults__, values]
-
-
-def can_be_sent(value: Any) -> bool:
-    """Whether a value can be sent to other processes, and so has a checksum."""
-    try:
-        pickle.dumps(value)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return False
-    return True
-
-
-def _codes(code: CodeType) -> list[CodeType]:
-    """Code of a function and of all functions that are written in it."""
-    inner = [part for one in code.co_consts if isinstance(one, CodeType) for part in _codes(one)]
-    return [code, *inner]
+        """Resolve the costs of the user, by name, and those of numbers that it names, such as ``precision_at(3)``."""
+        listed = {*self.costs, *CRITERIA}
+        of_numbers = {name: _cost(name, name) for _, name in self._criteria_and_costs() if name not in listed}
+        return of_numbers | {name: _cost(name, given) for name, given in self.costs.items()}
 
 
 def _cost(name: str, given: Any) -> Cost:
-    """Return the cost that is meant, which a trial calls by the name of the spec."""
+    """Resolve a cost given as text, see :func:`read_cost`, or as object; a trial calls it by the name of the spec."""
     try:
-        return replace(get_cost(function_of(given) if isinstance(given, str) else given), name=name)
+        return replace(get_cost(read_cost(given) if isinstance(given, str) else given), name=name)
     except (TypeError, ValueError) as error:
         raise SpecError(f"costs.{name}: {error}") from None
-
-
-def read_spec(path: str | Path) -> Spec:
-    """Read an experiment's file.
-
-    Parameters
-    ----------
-    path : str or Path
-        A TOML file.
-
-    Returns
-    -------
-    Spec
-
-    Raises
-    ------
-    SpecError
-        If it is wrong; the message names the key and what is allowed.
-    """
-    path = Path(path)
-    try:
-        given = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SpecError(f"{path} is not TOML: {error}.") from None
-    except RecursionError:
-        raise SpecError(f"{path} cannot be read: it is nested too deeply.") from None
-    spec = check_spec(given, str(path))
-    folder = path.resolve().parent
-    data = {name: _seen_from(folder, own) for name, own in spec.data.items() if isinstance(own, DataSpec)}
-    for name, own in data.items():
-        if not own.path.is_file():
-            raise SpecError(f"{path}: data.{name}.path: there is no file {own.path}.")
-        try:
-            allowed = inspect.signature(reader_of(own.path)).parameters
-        except ValueError as error:
-            raise SpecError(f"{path}: data.{name}.path: {error}") from None
-        options = [option for option in allowed if option not in ("path", "name", "limits")]
-        if unknown := sorted({*own.options} - {*options}):
-            raise SpecError(f"{path}: data.{name}.options: no option {unknown[0]!r}; allowed are {', '.join(options)}.")
-    printed = None if spec.printed is None else folder / spec.printed
-    if printed is not None and not printed.is_file():
-        raise SpecError(f"{path}: printed: there is no file {printed}.")
-    return spec.model_copy(update={"data": data, "printed": printed})
-
-
-def _seen_from(folder: Path, own: DataSpec) -> DataSpec:
-    """Find the files of a dataset from the folder of the spec."""
-    files = {
-        name: str(folder / value)
-        for name, value in own.options.items()
-        if isinstance(value, str) and (name == "pairs" or (name == "labels" and value.lower().endswith(".xml")))
-    }
-    return own.model_copy(update={"path": folder / own.path, "options": own.options | files})
 
 
 def check_spec(given: dict[str, Any], where: str = "spec") -> Spec:
@@ -414,8 +353,8 @@ def check_spec(given: dict[str, Any], where: str = "spec") -> Spec:
         raise SpecError(f"{where}: {f'{key}: ' if key else ''}{reason}.{more}") from None
 
 
-def _fields_at(place: tuple[Any, ...]) -> list[str]:
-    """Keys that are allowed at a place of the file."""
+def _fields_at(path: tuple[Any, ...]) -> list[str]:
+    """List the keys that are allowed at a path of the file."""
     parts: dict[str, type[BaseModel]] = {"learners": Entry, "data": DataSpec, "split": SplitSpec}
-    part = parts.get(place[0], Spec) if place else Spec
+    part = parts.get(path[0], Spec) if path else Spec
     return sorted(part.model_fields)

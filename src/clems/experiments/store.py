@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 Record = dict[str, Any]
+Records = Mapping[str, Mapping[str, Any]]  # by key
 
 RECORDS = "records.jsonl"
 STATUSES = ("done", "failed")
@@ -144,12 +145,12 @@ class Store:
         dict
             The last record of each key, or the last one that is done: a failure never replaces a result.
         """
-        found: dict[str, Record] = {}
+        kept: dict[str, Record] = {}
         for record in self._read():
-            earlier = found.get(record["key"])
+            earlier = kept.get(record["key"])
             if earlier is None or record["status"] == "done" or earlier["status"] == "failed":
-                found[record["key"]] = record
-        return found
+                kept[record["key"]] = record
+        return kept
 
     def _read(self) -> Iterator[Record]:
         if not self.path.exists():

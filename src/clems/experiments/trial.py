@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import platform
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
-from importlib.metadata import version
 from time import process_time
 from typing import Any
 
@@ -17,14 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from clems.cost import Cost
-from clems.criteria import CRITERIA, Criterion, get_criterion
+from clems.costs.at_k import propensities
+from clems.costs.cost import Cost
+from clems.costs.criteria import CRITERIA, Criterion, get_criterion, known_criterion
+from clems.costs.text import function_of
 from clems.datasets import Dataset
+from clems.experiments.environment import blas, versions
+from clems.experiments.identity import digest
 from clems.learners import LEARNERS
 
 Rows = NDArray[np.intp]
 Values = dict[str, float]
-PACKAGES = ("clems", "numpy", "scipy", "scikit-learn")  # whose versions may change the numbers
+TRAINING_FILE = "training file"  # ends the kind of a split that divides that file alone
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Trial:
     seed : int
         From which the seeds of split and learner come, together with the names of dataset and learner.
     fingerprint : str
-        Checksum of data and costs that are one's own.
+        Checksum of data and costs of the user.
     """
 
     dataset: str
@@ -85,15 +85,16 @@ class Trial:
     @property
     def key(self) -> str:
         """Name of its record: a checksum of all that changes the numbers."""
-        return _digest(asdict(self))[:16]
+        return digest(asdict(self))[:16]
+
+    @property
+    def decides_for_others(self) -> bool:
+        """Whether it decides for other costs than the one that it is trained for."""
+        return self.costs not in ((), (self.cost,))
 
     def seed_for(self, what: str) -> int:
         """Seed from named axes, never from the order in which trials run."""
-        return int(_digest([self.seed, self.dataset, self.repetition, what])[:8], 16) % (2**31 - 1)
-
-
-def _digest(content: Any) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        return int(digest([self.seed, self.dataset, self.repetition, what])[:8], 16) % (2**31 - 1)
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,8 @@ def parts_of(trial: Trial, data: Data) -> Parts:
     n = data.whole.X.shape[0]
     known = n if kind == "random" or data.n_train is None else data.n_train
     order = np.random.RandomState(trial.seed_for("split")).permutation(known)
+    if kind.endswith(TRAINING_FILE):
+        n = known
     if known < n:
         cut = known - int(validation * known)
         return Parts(order[:cut], order[cut:], np.arange(known, n), order)
@@ -138,7 +141,7 @@ def run_trial(trial: Trial, data: Data, costs: Mapping[str, Cost]) -> dict[str, 
     data : Data
         The dataset that it names.
     costs : mapping of str to Cost
-        Costs of one's own; those of the package go by their names.
+        Costs of the user; those of the package go by their names.
 
     Returns
     -------
@@ -151,8 +154,11 @@ def run_trial(trial: Trial, data: Data, costs: Mapping[str, Cost]) -> dict[str, 
     X, Y = data.whole.X, data.whole.Y
     Y = Y.toarray() if sparse.issparse(Y) else Y
     parts = parts_of(trial, data)
-    criteria = {**CRITERIA, **{name: get_criterion(replace(cost, as_score=False)) for name, cost in costs.items()}}
-    meant = [costs.get(cost, cost) for cost in trial.costs]
+    costs = {
+        name: cost.for_labels(data.whole.label_names, propensities(Y[parts.train])) for name, cost in costs.items()
+    }
+    criteria = {**CRITERIA, **{name: _criterion(name, cost) for name, cost in costs.items()}}
+    others = [costs.get(cost, cost) for cost in trial.costs] if trial.decides_for_others else []
 
     def fit(rows: Rows) -> tuple[Any, float]:
         model = learner_of(trial, costs, Y[parts.test])
@@ -170,13 +176,13 @@ def run_trial(trial: Trial, data: Data, costs: Mapping[str, Cost]) -> dict[str, 
     decisions, predict_seconds = [], 0.0
     for depth in depths:
         chosen = _at(model, depth)
-        validation = _measured(chosen, X, Y, parts.validation, meant, criteria)
+        validation = _measured(chosen, X, Y, parts.validation, others, criteria)
         begin = process_time()
-        test = _measured(chosen if final is model else _at(final, depth), X, Y, parts.test, meant, criteria)
+        test = _measured(chosen if final is model else _at(final, depth), X, Y, parts.test, others, criteria)
         predict_seconds += process_time() - begin
         decisions += [
-            {"cost": cost, "depth": depth, "validation": own, "test": others}
-            for cost, own, others in zip(trial.costs or (None,), validation, test, strict=True)
+            {"cost": cost, "depth": depth, "validation": on_validation, "test": on_test}
+            for cost, on_validation, on_test in zip(trial.costs or (None,), validation, test, strict=True)
         ]
     return {
         "key": trial.key,
@@ -190,20 +196,17 @@ def run_trial(trial: Trial, data: Data, costs: Mapping[str, Cost]) -> dict[str, 
         },
         "rows": {name: len(getattr(parts, name)) for name in ("train", "validation", "test")},
         "versions": versions(),
+        "blas": blas(),
     }
 
 
-def criterion_named(name: str) -> Criterion:
-    """Criterion of a name in records; one that the package does not know is a cost of one's own, so less is better."""
-    return CRITERIA[name] if name in CRITERIA else Criterion(name, name, False, _of_records_only)
-
-
-def _of_records_only(*_: Any) -> float:
-    raise AssertionError("What a record calls by name is not computed anew.")
+def _criterion(name: str, cost: Cost) -> Criterion:
+    """Make the criterion of a cost of the user: less is better, unless its name says that it is a score."""
+    return get_criterion(replace(cost, as_score=cost.as_score and known_criterion(name) is not None))
 
 
 def described(trial: Trial) -> dict[str, Any]:
-    """Describe a trial for whoever reads its record."""
+    """Describe a trial for readers of its record."""
     return {
         "dataset": trial.dataset,
         "repetition": trial.repetition,
@@ -222,16 +225,35 @@ def learner_of(trial: Trial, costs: Mapping[str, Cost], test_labels: Any = None)
         Which says its kind, parameters and cost. The candidates ``["extend", "test"]`` are those of training and those
         of the test rows: what the paper calls peeping.
     costs : mapping of str to Cost
-        Costs of one's own.
+        Costs of the user.
     test_labels : ndarray of shape (n, K)
         Labels of the test rows.
     """
-    parameters = json.loads(trial.parameters)
+    parameters = built(json.loads(trial.parameters))
     if parameters.get("candidates") == ["extend", "test"]:
         parameters["candidates"] = ("extend", test_labels)
     if trial.cost is not None:
         parameters["cost"] = costs.get(trial.cost, trial.cost)
     return LEARNERS[trial.kind](**parameters, random_state=trial.seed_for(trial.kind))
+
+
+def built(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters with the estimators that they describe: ``{"class": "module:name"}`` and parameters beside it."""
+    return {name: _estimator(name, value) if _is_class(value) else value for name, value in parameters.items()}
+
+
+def _is_class(value: Any) -> bool:
+    return isinstance(value, Mapping) and "class" in value
+
+
+def _estimator(name: str, described: Mapping[str, Any]) -> Any:
+    kind: Any = function_of(str(described["class"]))
+    if not hasattr(kind, "get_params"):
+        raise ValueError(f"{name}.class: {described['class']} is no estimator of scikit-learn's form")
+    try:
+        return kind(**{key: value for key, value in described.items() if key != "class"})
+    except TypeError as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 def depths_of(trial: Trial, models: Sequence[Any]) -> list[int | None]:
@@ -250,13 +272,10 @@ def _at(model: Any, depth: int | None) -> Any:
 def _measured(
     model: Any, X: Any, Y: Any, rows: Rows, costs: Sequence[Any], criteria: Mapping[str, Criterion]
 ) -> list[Values | None]:
-    """Every criterion of the decisions for each cost, or of the only ones; None where there are no rows."""
+    """Every criterion of the decisions for each of some costs, or of the model's own; None where there are no rows."""
     if not len(rows):
         return [None] * max(1, len(costs))
-    if model.cost_at_predict and not model.cost_at_fit:
-        predictions = model.predict_each(X[rows], costs)
-    else:
-        predictions = [model.predict(X[rows])]
+    predictions = model.predict_each(X[rows], costs) if costs else [model.predict(X[rows])]
     return [
         {name: _rounded(criterion(Y[rows], predicted)) for name, criterion in criteria.items()}
         for predicted in predictions
@@ -266,9 +285,3 @@ def _measured(
 def _rounded(value: float) -> float:
     """Six digits: far more than a split of some hundred rows tells, and a store half as large."""
     return float(f"{value:.6g}")
-
-
-@cache
-def versions() -> dict[str, str]:
-    """Versions of what may change the numbers."""
-    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}

@@ -1,10 +1,11 @@
 """Learners: one file per algorithm, and `LEARNERS`, the registry that everything else iterates over."""
 
-from clems.classifier import MultiLabelClassifier
+from clems.learners.base import MultiLabelClassifier
 from clems.learners.br import BR
 from clems.learners.cc import CC
 from clems.learners.cft import CFT
 from clems.learners.clems import CLEMS
+from clems.learners.cost_sensitive import CostSensitiveClassifier
 from clems.learners.cplst import CPLST
 from clems.learners.ecc import ECC
 from clems.learners.faie import FaIE
@@ -17,6 +18,7 @@ LEARNERS: dict[str, type[MultiLabelClassifier]] = {
     "cc": CC,
     "cft": CFT,
     "clems": CLEMS,
+    "cost_sensitive": CostSensitiveClassifier,
     "cplst": CPLST,
     "ecc": ECC,
     "faie": FaIE,
@@ -25,4 +27,17 @@ LEARNERS: dict[str, type[MultiLabelClassifier]] = {
     "sleec": SLEEC,
 }
 
-__all__ = ["BR", "CC", "CFT", "CLEMS", "CPLST", "ECC", "LEARNERS", "PCC", "PLST", "SLEEC", "FaIE"]
+__all__ = [
+    "BR",
+    "CC",
+    "CFT",
+    "CLEMS",
+    "CPLST",
+    "ECC",
+    "LEARNERS",
+    "PCC",
+    "PLST",
+    "SLEEC",
+    "CostSensitiveClassifier",
+    "FaIE",
+]

@@ -8,18 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clems.chain import ChainClassifier, probability
-from clems.counts import Labels, as_dense
-from clems.division import Problem, Weights
+from clems.arrays import Labels, Weights
+from clems.labels.matrix import as_dense
+from clems.learners.by_chain import LabelByLabel
+from clems.learners.by_division import Problem
+from clems.posterior.chains import probability
 
 
-class BR(ChainClassifier):
+class BR(LabelByLabel):
     """Binary relevance: each label has a classifier of its own and knows nothing of the others.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        Any scikit-learn classifier; None is a forest, :func:`clems.forest.default_classifier`.
+        Any scikit-learn classifier; None is a forest, :func:`clems.trees.growing.default_classifier`.
     n_trees : int, default=100
         Trees of the default forest; a given estimator has its own number.
     n_jobs : int, default=None

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from clems.chain import ChainClassifier, follow
-from clems.counts import Floats, Labels, as_dense
-from clems.division import Weights
-from clems.validation import check_count
+from clems.arrays import Floats, Labels, Weights
+from clems.checks import check_count
+from clems.labels.matrix import as_dense
+from clems.learners.by_chain import LabelByLabel, follow
 
 
-class CC(ChainClassifier):
+class CC(LabelByLabel):
     """Classifier chain: each label's classifier sees the labels before it, true in training, predicted afterwards.
 
     Parameters
@@ -24,7 +24,7 @@ class CC(ChainClassifier):
     n_chains : int, default=1
         How many chains to train; of several, the mean probability of a label decides.
     estimator : estimator, default=None
-        Any scikit-learn classifier; None is a forest, :func:`clems.forest.default_classifier`.
+        Any scikit-learn classifier; None is a forest, :func:`clems.trees.growing.default_classifier`.
     n_trees : int, default=100
         Trees of the default forest; a given estimator has its own number.
     n_jobs : int, default=None

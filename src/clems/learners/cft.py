@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clems.chain import Chain, ChainClassifier, follow
-from clems.cost import Cost
-from clems.counts import Floats, Labels, as_dense
-from clems.division import Bits, Problem, Weights
-from clems.forest import default_classifier
+from clems.arrays import Bits, Integers, Labels, Weights
+from clems.checks import check_count
+from clems.costs.cost import Cost
+from clems.labels.matrix import as_dense
+from clems.learners.by_chain import ChainClassifier, follow
+from clems.learners.by_division import Problem
 from clems.model_selection import held_out
-from clems.validation import check_count
+from clems.posterior.chains import Chain
+from clems.trees.growing import default_classifier
 
 
 class CFT(ChainClassifier):
@@ -41,7 +43,8 @@ class CFT(ChainClassifier):
         of the columns.
     estimator : estimator, default=None
         Any scikit-learn classifier whose `fit` takes `sample_weight`; None is a forest,
-        :func:`clems.forest.default_classifier`, with at least ten rows in a leaf, so that weights have an effect.
+        :func:`clems.trees.growing.default_classifier`, with at least ten rows in a leaf, so that weights have an
+        effect.
     n_trees : int, default=100
         Trees of the default forest; a given estimator has its own number.
     n_jobs : int, default=None
@@ -80,7 +83,6 @@ class CFT(ChainClassifier):
 
     cost_sensitive = True
     cost_at_fit = True
-    has_probabilities = False  # what its classifiers estimate is weighted by costs
     needs_weights = True
 
     def __init__(
@@ -132,8 +134,8 @@ class CFT(ChainClassifier):
     def _replace_estimators(self, new: Callable[[Any], Any]) -> None:
         self.chain_ = self.chain_.replaced(new)
 
-    def _probabilities(self, X: Any) -> Floats:
-        return follow(self.chain_, X)[1]
+    def _predict(self, X: Any) -> Bits:  # it has no predict_proba: what its classifiers estimate is weighted by costs
+        return follow(self.chain_, X)[0]
 
     def _default(self) -> Any:
         # In a leaf that holds one row, or rows that agree, a weight changes nothing.
@@ -159,14 +161,14 @@ class Round:
     weight: NDArray[np.float64]
 
     @classmethod
-    def of(cls, at: Bits, truth: Bits, cost: Cost, weight: Weights, order: NDArray[np.intp]) -> Round:
+    def of(cls, at: Bits, truth: Bits, cost: Cost, weight: Weights, order: Integers) -> Round:
         """Compare the costs of both values of each label, all others as they are."""
-        here = cost.rowwise(truth, at)
+        here = cost.of_rows(truth, at)
         dearer = np.empty(at.shape)
         for label in range(at.shape[1]):
             other = at.copy()
             other[:, label] ^= 1
-            there = cost.rowwise(truth, other)
+            there = cost.of_rows(truth, other)
             dearer[:, label] = np.where(np.isclose(here, there, rtol=1e-12, atol=0), 0, there - here)
         rows = 1 if weight is None else weight[:, None]
         return cls(at[:, order], (at ^ (dearer < 0))[:, order], (rows * np.abs(dearer))[:, order])

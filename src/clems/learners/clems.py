@@ -5,67 +5,52 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Sequence
 from copy import copy
-from difflib import get_close_matches
-from functools import partial
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import euclidean_distances
-from sklearn.neighbors import KNeighborsRegressor
 from sklearn.utils.validation import check_is_fitted
 
-from clems.candidates import choose_candidates
-from clems.cost import Cost
-from clems.counts import Floats, Labels, as_dense
-from clems.criteria import Criterion, get_criterion
-from clems.decoding import (
-    DECODERS,
-    LABEL_BASED,
-    Posterior,
-    TopK,
-    dense_if_full,
-    expected_costs,
-    marginals_of,
-    nearest,
-    ranked,
-    rule_for,
-)
-from clems.embedding import LabelEmbeddingClassifier, fit_regressor
-from clems.forest import depth_of, grow_trees
-from clems.posterior import (
+from clems.arrays import Bits, Floats, Labels, Weights, row_blocks
+from clems.checks import check_components, check_count
+from clems.costs.cost import Cost
+from clems.costs.criteria import mean_of
+from clems.decisions.decide import DECODERS
+from clems.decisions.nearest import nearest
+from clems.embedding.candidates import choose_candidates
+from clems.embedding.smacof import label_start, mirrored_smacof
+from clems.labels.matrix import as_dense
+from clems.learners.by_posterior import AnyCost, PosteriorClassifier
+from clems.learners.regression import fit_regressor, make_regressor
+from clems.posterior.choosing import choose
+from clems.posterior.distribution import Posterior
+from clems.posterior.source import (
     FOLDS,
-    Seen,
+    Settings,
     Source,
     Training,
-    Weights,
-    choose_shape,
     held_out_by_folds,
-    preferred,
-    sharpened,
-    some_rows,
+    kind_of,
+    rows_to_hold_out,
     source_of,
-    surprise,
 )
-from clems.smacof import label_start, mirrored_smacof
-from clems.validation import check_components, check_count
+from clems.trees.growing import as_columns, grow_trees
+from clems.trees.reading import depth_of
 
-Bits = NDArray[np.uint8]
-Decision = Callable[[Seen, Posterior], Bits]
-THRESHOLD = "threshold"  # name of the only decoder of criteria of all rows together
-EMBEDDED = "f1"  # for which labels are embedded if rows have no cost
 TRANSFORMS: dict[str, Callable[[Floats], Floats]] = {"sqrt": np.sqrt, "identity": np.positive}
 ROLES = ("mirrored", "swapped")
 DTYPES = ("float32", "float64", np.float32, np.float64)
 
 
-class CLEMS(LabelEmbeddingClassifier):
+class CLEMS(PosteriorClassifier):
     """Multi-label classifier trained for the cost of your choice, which decides by least expected cost.
 
     Label vectors are embedded so that distances are square roots of costs; a forest is grown on the embedded truths.
-    The training rows that share a new row's leaves tell how probable each label vector is; the answer is the vector of
+    The training rows that share a new row's leaves say how probable each label vector is; the answer is the vector of
     least expected cost, exactly so for most costs. One fit serves every cost. ``decoder="nearest"`` is the algorithm of
     the paper: the prediction whose point is nearest to the predicted one.
 
@@ -101,10 +86,10 @@ class CLEMS(LabelEmbeddingClassifier):
         the paper's text has it: clearly worse for asymmetric costs, and here for comparison only.
     estimator : estimator, default=None
         Any scikit-learn regressor; one with a single output is fitted once per dimension. None is one forest for all
-        dimensions, :func:`clems.forest.grow_trees`. Probabilities come from the leaves of trees and forests, from the
-        neighbours of KNeighborsRegressor, and else from distances in the embedded space. Held-out rows are those out of
-        a tree's bag; a regressor without bags is trained three more times, each time on two thirds of the rows, unless
-        the decoder is "nearest".
+        dimensions, :func:`clems.trees.growing.grow_trees`. Probabilities come from the leaves of trees and forests,
+        from the neighbours of KNeighborsRegressor, and else from distances in the embedded space. Held-out rows are
+        those out of a tree's bag; a regressor without bags is trained three more times, each time on two thirds of the
+        rows, unless the decoder is "nearest".
     n_trees : int, default=100
         Trees of the default forest; a given estimator has its own number.
     max_iter : int, default=500
@@ -169,9 +154,8 @@ class CLEMS(LabelEmbeddingClassifier):
     (100, 10)
     """
 
-    cost_sensitive = True
+    predictor = "regressor"
     cost_at_fit = True
-    cost_at_predict = True
     label_based = True
 
     def __init__(
@@ -211,94 +195,6 @@ class CLEMS(LabelEmbeddingClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def predict(self, X: Any, cost: Any = None) -> Any:
-        """Predict the labels of new rows.
-
-        Rows are handled in blocks: beyond the result, memory does not grow with their number.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, d)
-            Features.
-        cost : str, Cost or callable, default=None
-            Decide for this cost rather than for the model's own: exactly if the cost has a rule for that, else by the
-            least expected cost. "micro_f1" and "macro_f1" go too.
-
-        Returns
-        -------
-        ndarray or CSR array of shape (n, K)
-            Zeros and ones, of the type of the labels in training and sparse if they were; columns as in `classes_`.
-        """
-        if cost is None:
-            return super().predict(X)
-        check_is_fitted(self)
-        decide = self._decision(cost)
-        return self._labels_by_blocks(lambda block: decide(*self._look(block)), X)
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Predict how probable each label is, whatever the others are.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, d)
-            Features.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-        """
-        return np.concatenate([*self._by_blocks(lambda block: self._look(block)[1].marginals, X)])
-
-    def expected_cost(self, X: Any, cost: Any = None) -> Floats:
-        """Tell what the prediction for each row is expected to cost.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, d)
-            Features.
-        cost : str, Cost or callable, default=None
-            A cost other than the model's own, as in `predict`.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        check_is_fitted(self)
-        meant, decide = self._row_cost(cost), self._decision(cost)
-
-        def answer(block: Any) -> Floats:
-            seen, posterior = self._look(block)
-            return expected_costs(meant, posterior, decide(seen, posterior))
-
-        return np.concatenate([*self._by_blocks(answer, X)])
-
-    def top_k(self, X: Any, k: int, cost: Any = None) -> TopK:
-        """List label vectors for each row: the prediction, then the candidates of least expected cost.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, d)
-            Features.
-        k : int
-            How many; at most as many as there are candidates.
-        cost : str, Cost or callable, default=None
-            A cost other than the model's own, as in `predict`.
-
-        Returns
-        -------
-        TopK
-            `labels` of shape (n, k, K), and `probability` and `expected_cost` of shape (n, k).
-        """
-        check_is_fitted(self)
-        k = check_count(k, "k", most=len(self.candidates_))
-        meant, decide = self._row_cost(cost), self._decision(cost)
-
-        def answer(block: Any) -> TopK:
-            seen, posterior = self._look(block)
-            return ranked(meant, posterior, decide(seen, posterior), k)
-
-        return TopK(*map(np.concatenate, zip(*self._by_blocks(answer, X), strict=True)))
-
     def at_depth(self, depth: int | None) -> Self:
         """Return the model as it is with trees that end at another depth, without training anew.
 
@@ -313,11 +209,11 @@ class CLEMS(LabelEmbeddingClassifier):
             A fitted model that shares its trees with this one.
         """
         check_is_fitted(self)
-        if not hasattr(self._see, "at_depth"):
+        if not hasattr(self._reader, "at_depth"):
             raise ValueError(f"at_depth needs trees, which {type(self.estimator).__name__} does not have.")
         other = copy(self)
         other.depth_ = None if depth is None else check_count(depth, "depth")
-        other._see = self._see.at_depth(other.depth_)
+        other._reader = self._reader.at_depth(other.depth_)
         other.oob_cost_, other.oob_costs_ = np.nan, dict.fromkeys(self.oob_costs_, np.nan)
         return other
 
@@ -336,21 +232,16 @@ class CLEMS(LabelEmbeddingClassifier):
             `cost_`.
         """
         check_is_fitted(self)
-        if decoder not in DECODERS:
-            raise ValueError(f"decoder must be one of {', '.join(map(repr, DECODERS))}; got {decoder!r}.")
-        if decoder == "exact" and not rule_for(self.cost_).exact:
-            raise ValueError(
-                f"decoder='exact' needs a cost with an exact rule, which {self.cost_.name!r} has not; try 'expected'."
-            )
+        check_decoder(decoder, self.cost_)
         other = copy(self)
-        other.decoder_, other._own_label_based = decoder, None
+        other.decoder_, other.criterion_ = decoder, mean_of(self.cost_)
         other.oob_cost_ = float(self.oob_costs_.get(decoder, np.nan))
         return other
 
     @property
     def depth_path(self) -> bool:  # type: ignore[override]
         """Whether the depth of its trees is for you to choose: if it decodes as the paper does, without sharpness."""
-        return self.depths is None and self.decoder == "nearest"
+        return self.depths is None and self.decoder in DECODERS and DECODERS[self.decoder].by_points
 
     def get_depth(self) -> int:
         """Return the depth to which its deepest tree was grown; 0 if it has no trees."""
@@ -371,18 +262,32 @@ class CLEMS(LabelEmbeddingClassifier):
         return np.asarray((distance - wanted) ** 2)
 
     @property
-    def codes_(self) -> Floats:  # type: ignore[override]
+    def codes_(self) -> Floats:
         """Points of the training rows, shape (n, M): those that the regressor is trained on."""
         return self._learned[self.candidates_.index]
 
-    def _fit_encode(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> Floats:  # noqa: ARG002
+    def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
+        decoders, depths, sharpness = self._decoders(), self._checked_depths(), self._checked_sharpness()
+        regressor = None if self.estimator is None else make_regressor(self, random_state)
+        self._embed(Y, weight, random_state)
+        labels, groups, frequency = self.candidates_.labels, self.candidates_.index, self.candidates_.frequency
+        training = Training(X, groups, weight, labels, frequency, self._learned, self._decoded)
+        settings = Settings(rows_to_hold_out(len(groups), random_state), depths, self.n_jobs)
+        if regressor is None:
+            source = self._grow(training, settings, random_state)
+        else:
+            source = self._regress(regressor, training, settings, decoders, random_state)
+        self._choose(source, Y, weight, decoders, sharpness)
+
+    def _embed(self, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
+        """Embed the candidates: distances from truths to predictions are transformed costs."""
+        start = perf_counter()
         if self.roles not in ROLES:
             raise ValueError(f"roles must be one of {', '.join(map(repr, ROLES))}; got {self.roles!r}.")
         if self.dtype not in DTYPES:
             raise ValueError(f"dtype must be 'float32' or 'float64'; got {self.dtype!r}.")
         self._fitted_transform, self._fitted_dtype = self._transform(), np.dtype(self.dtype)
         size = check_components(self.n_components, Y.shape[1])
-        start = perf_counter()
         self.candidates_ = candidates = choose_candidates(Y, self.candidates, self.cost_, random_state, weight)
         dissimilarity = self._dissimilarity()
         self.embedding_ = embedding = mirrored_smacof(
@@ -393,166 +298,113 @@ class CLEMS(LabelEmbeddingClassifier):
             tol=self.tol,
         )
         self.n_iter_ = embedding.n_iter
+        roles = embedding.truth, embedding.prediction
+        self._learned, self._decoded = roles if self.roles == "mirrored" else roles[::-1]
+        self.reconstruction_error_ = self._entries_lost(Y, weight)
         self._say(
             f"embedding: {len(candidates)} label vectors in {size} dimensions, "
             f"stress {embedding.stress:.2g} after {embedding.n_iter} steps in {perf_counter() - start:.1f} s"
         )
-        roles = embedding.truth, embedding.prediction
-        self._learned, self._decoded = roles if self.roles == "mirrored" else roles[::-1]
-        return self._learned[candidates.index]
 
-    def _decode(self, Z: Floats) -> Bits:
-        return self.candidates_.labels[nearest(Z, self._decoded)]
-
-    def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
-        if self.decoder not in ("auto", *DECODERS):
-            names = ", ".join(map(repr, ("auto", *DECODERS)))
-            raise ValueError(f"decoder must be one of {names}; got {self.decoder!r}.")
-        self._own_label_based = label_based(self.cost)
-        if self._own_label_based and self.decoder != "auto":
-            raise ValueError(
-                f"cost={self.cost!r} is decided by thresholds; decoder must be 'auto', got {self.decoder!r}."
-            )
-        if self.decoder == "exact" and not rule_for(self.cost_).exact:
-            raise ValueError(
-                f"decoder='exact' needs a cost with an exact rule, which {self.cost_.name!r} has not; try 'expected'."
-            )
-        depths, sharpness = self._checked_depths(), self._checked_sharpness()
-        regressor = None if self.estimator is None else self._regressor(random_state)
-        self._fit_encode(X, Y, weight, random_state)
-        lost = as_dense(Y) != self._decode(self._learned)[self.candidates_.index]
-        self.reconstruction_error_ = float(np.average(lost.mean(axis=1), weights=weight))
+    def _grow(self, training: Training, settings: Settings, random_state: np.random.RandomState) -> Source:
+        """Grow trees on points and labels in turn, and make their leaves the source of posteriors."""
         start = perf_counter()
-        source = self._source(X, weight, depths, random_state, regressor)
-        name = "trees" if regressor is None else type(regressor).__name__
-        self._say(f"regressor: {name} in {perf_counter() - start:.1f} s")
-        start = perf_counter()
-        self._choose(source, Y, weight, sharpness)
-        self._say(
-            f"decoder {self.decoder_}, depth {self.depth_}, sharpness {self.sharpness_:g}, held-out cost "
-            f"{self.oob_cost_:.4g} in {perf_counter() - start:.1f} s"
+        columns = as_columns(training.X)
+        trees = grow_trees(
+            columns,
+            [self._learned, self._label_targets()],
+            training.groups,
+            training.weight,
+            random_state,
+            max_depth=settings.depths[-1],
+            n_trees=self.n_trees,
+            n_jobs=self.n_jobs,
         )
+        self.estimator_ = trees.trees
+        # Leaves are found in the same copy of the features, unless trees want sparse ones by columns.
+        source = source_of(trees, training if sparse.issparse(columns) else replace(training, X=columns), settings)
+        self._say(f"trees: {self.n_trees} in {perf_counter() - start:.1f} s")
+        return source
 
-    def _source(
-        self, X: Any, weight: Weights, depths: list[int | None], random_state: np.random.RandomState, regressor: Any
+    def _regress(
+        self,
+        regressor: Any,
+        training: Training,
+        settings: Settings,
+        decoders: Sequence[str],
+        random_state: np.random.RandomState,
     ) -> Source:
-        """Train the regressor, and find out where probabilities come from and what they are for held-out rows."""
-        candidates = self.candidates_
-        training = Training(X, candidates.index, weight, self._learned, candidates.frequency)
-        rows = some_rows(len(candidates.index), random_state)
-        if regressor is None:
-            trees = grow_trees(
-                X,
-                [self._learned, self._label_targets()],
-                candidates.index,
-                weight,
-                random_state,
-                max_depth=depths[-1],
-                n_trees=self.n_trees,
-                n_jobs=self.n_jobs,
-            )
-            self.estimator_ = trees.trees
-            return source_of(trees, training, depths, rows, self.n_jobs)
+        """Fit a regressor from features to points, and make it the source of posteriors."""
+        start = perf_counter()
 
         def fit(training: Training) -> Any:
             return fit_regressor(clone(regressor), training.X, self._learned[training.groups], training.weight)
 
         self.estimator_ = fit(training)
-        source = source_of(self.estimator_, training, depths, rows, self.n_jobs)
-        few = len(rows) < FOLDS or isinstance(regressor, KNeighborsRegressor)  # fewer rows than neighbours
-        if len(source.rows) or self.decoder == "nearest" or few:
-            return source
-        return held_out_by_folds(source, fit, training, depths, rows, random_state)
+        source = source_of(self.estimator_, training, settings)
+        choice = not all(DECODERS[name].by_points for name in decoders)
+        if not len(source.rows) and choice and len(settings.rows) >= FOLDS and kind_of(self.estimator_).by_folds:
+            source = held_out_by_folds(source, fit, training, settings, random_state)
+        self._say(f"regressor: {type(regressor).__name__} in {perf_counter() - start:.1f} s")
+        return source
+
+    def _choose(
+        self, source: Source, Y: Labels, weight: Weights, decoders: Sequence[str], sharpness: float | None
+    ) -> None:
+        """Choose depth, sharpness and decoder on held-out rows."""
+        start = perf_counter()
+        truth = as_dense(Y[source.rows])
+        chosen = choose(
+            source, truth, None if weight is None else weight[source.rows], self.criterion_, decoders, sharpness
+        )
+        self._reader = source.at(chosen.option)
+        self.depth_ = chosen.option if hasattr(self._reader, "at_depth") else None
+        self.sharpness_, self.decoder_ = chosen.sharpness, chosen.decoder
+        self._thresholds, self.oob_costs_ = chosen.thresholds, chosen.costs
+        self.oob_cost_ = float(chosen.costs[chosen.decoder])
+        self._say(
+            f"decoder {self.decoder_}, depth {self.depth_}, sharpness {self.sharpness_:g}, held-out cost "
+            f"{self.oob_cost_:.4g} in {perf_counter() - start:.1f} s"
+        )
+
+    def _posterior(self, X: Any) -> Posterior:
+        return self._reader(X, self.n_jobs).sharpened(self.sharpness_)
+
+    def _decision(self, cost: AnyCost | None) -> Callable[[Posterior], Bits]:
+        criterion = self._criterion_for(cost)
+        if not criterion.of_single_rows:
+            if criterion.name not in self._thresholds:
+                raise ValueError(f"The model was fitted before there was a criterion {criterion.name!r}; fit it again.")
+            thresholds = self._thresholds[criterion.name]
+            return lambda posterior: (posterior.marginals > thresholds).astype(np.uint8)
+        if cost is None:
+            return lambda posterior: DECODERS[self.decoder_].decide(posterior, self.cost_)
+        return super()._decision(cost)
 
     def _label_targets(self) -> Floats:
-        """Labels of the candidates; of one variance for macro F1, to which rare labels matter as much as others."""
+        """Labels of the candidates, which every other tree is grown on, as the criterion scales them."""
         labels = self.candidates_.labels.astype(np.float64)
-        if self._own_label_based != "macro_f1":
-            return labels
         share = np.average(labels, axis=0, weights=self.candidates_.frequency)
-        varies = (share > 0) & (share < 1)
-        return labels / np.sqrt(share * (1 - share), where=varies, out=np.ones_like(share))
+        return np.asarray(labels / self.criterion_.label_scale(share))
 
-    def _choose(self, source: Source, Y: Labels, weight: Weights, sharpness: float | None) -> None:
-        """Choose depth, sharpness and decoder by held-out rows."""
-        exact = rule_for(self.cost_).exact
-        names = [name for name in DECODERS if exact or name != "exact"] if self.decoder == "auto" else [self.decoder]
-        names = [THRESHOLD] if self._own_label_based else names
-        option, self.sharpness_, self.decoder_ = source.usual, sharpness or 1.0, names[-1]
-        self.oob_costs_ = dict.fromkeys(names, np.nan)
-        self._thresholds = dict.fromkeys(LABEL_BASED, np.array([0.5]))
-        if len(source.rows):
-            truth = as_dense(Y[source.rows])
-            weight = None if weight is None else weight[source.rows]
+    def _entries_lost(self, Y: Labels, weight: Weights) -> float:
+        """Share of label entries that come out wrong when each row's own point is decoded."""
+        labels, index = self.candidates_.labels, self.candidates_.index
+        decoded = labels[nearest(self._learned, self._decoded)]
+        blocks = row_blocks(len(index), labels.shape[1])
+        wrong = [(as_dense(Y[rows]) != decoded[index[rows]]).mean(axis=1) for rows in blocks]
+        return float(np.average(np.concatenate(wrong), weights=weight))
 
-            def surprises(seen: Seen, sharpness: float) -> Floats:
-                return surprise(sharpened(seen.share, sharpness), self.candidates_.labels, truth)
-
-            def costs(seen: Seen, sharpness: float) -> Floats:
-                decide = self._decision(None, quickly=True)
-                return self.cost_.rowwise(truth, decide(seen, self._posterior(seen, sharpness, quickly=True)))
-
-            option, self.sharpness_, seen = choose_shape(
-                source, surprises, None if self._own_label_based else costs, weight, sharpness
-            )
-            posterior = self._posterior(seen, self.sharpness_)
-            self._thresholds = {name: find(posterior.marginals, weight) for name, find in LABEL_BASED.items()}
-            if self._own_label_based:
-                value = self._criterion()(truth, self._decision(None)(seen, posterior), weight)
-                self.oob_costs_[THRESHOLD] = 1 - value
-            else:
-                decided = {name: self._decide(name, self.cost_, seen, posterior) for name in names}
-                by_row = {name: self.cost_.rowwise(truth, predicted) for name, predicted in decided.items()}
-                self.oob_costs_ = {name: float(np.average(own, weights=weight)) for name, own in by_row.items()}
-                self.decoder_ = preferred(by_row, names[-1], weight)
-        self.oob_cost_ = float(self.oob_costs_[self.decoder_])
-        self.depth_ = option if isinstance(option, int) else None
-        self._see = source.at(option)
-
-    def _predict(self, X: Any) -> Bits:
-        return self._decision(None)(*self._look(X))
-
-    def _look(self, X: Any) -> tuple[Seen, Posterior]:
-        seen = self._see(X, self.n_jobs)
-        return seen, self._posterior(seen, self.sharpness_)
-
-    def _posterior(self, seen: Seen, sharpness: float, *, quickly: bool = False) -> Posterior:
-        share, labels = sharpened(seen.share, sharpness), self.candidates_.labels
-        return Posterior(labels, share, marginals_of(dense_if_full(share) if quickly else share, labels), share.data)
-
-    def _decision(self, cost: Any, *, quickly: bool = False) -> Decision:
-        """How to decide for another cost, or for the model's own."""
-        name = self._own_label_based if cost is None else label_based(cost)
-        if name is not None:
-            return partial(self._above, name)
-        if cost is None:
-            return partial(self._decide, self.decoder_, self.cost_, quickly=quickly)
-        other = self._checked_cost(cost)
-        return partial(self._decide, "exact" if rule_for(other).exact else "expected", other)
-
-    def _decide(self, name: str, cost: Cost, seen: Seen, posterior: Posterior, *, quickly: bool = False) -> Bits:
-        if name == "nearest":
-            return self._decode(seen.points)
-        return np.asarray(DECODERS[name](cost, posterior, quickly=quickly))
-
-    def _above(self, name: str, seen: Seen, posterior: Posterior) -> Bits:  # noqa: ARG002
-        return (posterior.marginals > self._thresholds[name]).astype(np.uint8)
-
-    def _row_cost(self, cost: Any) -> Cost:
-        name = self._own_label_based if cost is None else label_based(cost)
-        if name is not None:
-            raise ValueError(f"{name} is no cost of single rows; name one that is, such as cost='f1'.")
-        return self.cost_ if cost is None else self._checked_cost(cost)
-
-    def _checked_cost(self, cost: Any) -> Cost:
-        if label_based(cost):
-            return super()._checked_cost(EMBEDDED)
-        if isinstance(cost, str) and (close := get_close_matches(cost, LABEL_BASED, n=1, cutoff=0.8)):
-            raise ValueError(f"Unknown cost {cost!r}; did you mean {close[0]!r}?")
-        return super()._checked_cost(cost)
-
-    def _criterion(self) -> Criterion:
-        return get_criterion(self._own_label_based or self.cost_)
+    def _decoders(self) -> list[str]:
+        """List the decoders to choose from, the usual last."""
+        if self.decoder != "auto":
+            check_decoder(self.decoder, self.cost_, "auto")
+            if not self.criterion_.of_single_rows:
+                raise ValueError(
+                    f"cost={self.cost!r} is decided by thresholds; decoder must be 'auto', got {self.decoder!r}."
+                )
+            return [self.decoder]
+        return [name for name, decoder in DECODERS.items() if decoder.applies(self.cost_)]
 
     def _checked_depths(self) -> list[int | None]:
         if self.depths is None:
@@ -580,9 +432,9 @@ class CLEMS(LabelEmbeddingClassifier):
         return TRANSFORMS[self.cost_transform]
 
     def _dissimilarity(self) -> Floats:
-        """Transform the costs of all pairs of candidates, truth in rows."""
+        """Transform the costs of all pairs of candidates, truth in rows: ``D_ij = √cost(S_i, S_j)``."""
         labels, dtype = self.candidates_.labels, self._fitted_dtype
-        costs = self.cost_.pairwise(labels, labels, dtype=dtype)
+        costs = self.cost_.of_pairs(labels, labels, dtype)
         dissimilarity = np.asarray(self._fitted_transform(costs), dtype)
         if dissimilarity.shape != costs.shape or not (dissimilarity.min() >= 0 and dissimilarity.max() < np.inf):
             raise ValueError(
@@ -591,6 +443,12 @@ class CLEMS(LabelEmbeddingClassifier):
         return dissimilarity
 
 
-def label_based(cost: Any) -> str | None:
-    """Name of a criterion of all rows together, if it is one."""
-    return cost if isinstance(cost, str) and cost in LABEL_BASED else None
+def check_decoder(decoder: Any, cost: Cost, *others: str) -> None:
+    """Refuse a decoder that is neither known, nor one of the other names, or that cannot decide for a cost."""
+    known = isinstance(decoder, str) and decoder in (*others, *DECODERS)
+    if not known:
+        raise ValueError(f"decoder must be one of {', '.join(map(repr, (*others, *DECODERS)))}; got {decoder!r}.")
+    if not DECODERS[decoder].applies(cost):
+        raise ValueError(
+            f"decoder={decoder!r} needs {DECODERS[decoder].needs}, which {cost.name!r} has not; try 'expected'."
+        )

@@ -1,16 +1,15 @@
-"""CPLST: conditional principal label space transformation, which heeds what features can tell."""
+"""CPLST: conditional principal label space transformation, which takes features into account."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clems.counts import Floats
-from clems.embedding import LabelProjection
-from clems.ridge import ridge_smoother, roots, scaled_rows
-from clems.validation import check_number
+from clems.arrays import Floats, Weights
+from clems.checks import check_number
+from clems.embedding.ridge import ridge_smoother, roots, scaled_rows
+from clems.learners.by_linear_code import LabelProjection
 
 
 class CPLST(LabelProjection):
@@ -26,11 +25,11 @@ class CPLST(LabelProjection):
         Dimension of the embedded space: a number, a multiple of the number of labels K as a float, or None for K. There
         are no more than K directions, so more than K counts as K.
     ridge : float, default=1.0
-        Penalty of squared coefficients in the linear regression that the embedding heeds, as `alpha` of scikit-learn's
+        Penalty of squared coefficients in the linear regression that the embedding uses, as `alpha` of scikit-learn's
         Ridge; the larger, the fewer directions of the features count. It does not change `estimator`.
     estimator : estimator, default=None
         Any scikit-learn regressor; one with a single output is fitted once per dimension. None is a forest,
-        :func:`clems.forest.default_forest`.
+        :func:`clems.trees.growing.default_forest`.
     n_trees : int, default=100
         Trees of the default forest; a given estimator has its own number.
     n_jobs : int, default=None
@@ -98,7 +97,7 @@ class CPLST(LabelProjection):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _scatter(self, X: Any, labels: Any, weight: NDArray[np.float64] | None) -> Floats:
+    def _scatter(self, X: Any, labels: Any, weight: Weights) -> Floats:
         ridge = check_number(self.ridge, "ridge")
         centred = scaled_rows(labels, weight).toarray()
         centred -= np.outer(roots(weight, len(centred)), self.mean_)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clems.candidates import distinct_rows
-from clems.codes import grouped, make_code
-from clems.counts import Labels, as_dense, row_blocks
-from clems.division import Bits, DividedClassifier, Problem, Weights
-from clems.forest import check_reach
-from clems.validation import check_count
+from clems.arrays import Bits, Integers, Labels, Weights, row_blocks
+from clems.checks import check_count
+from clems.embedding.candidates import distinct_rows
+from clems.embedding.codewords import grouped, make_code
+from clems.labels.matrix import as_dense
+from clems.learners.by_division import DividedClassifier, Problem
+from clems.trees.reading import check_reach, predictions_of
 
 
 class ECC(DividedClassifier):
@@ -29,14 +29,16 @@ class ECC(DividedClassifier):
         "rrep" repeats the labels, and the majority of its copies decides a label: RAkEL with disjoint groups. "hamr"
         adds Hamming's (7,4) code, which corrects a wrong bit in each block of seven before the vote. Where just half of
         the copies say so, a label is not predicted. A code of your own is a class or function of the number of labels
-        and the most bits that makes an object with `length`, `encode` and `decode`, see :class:`clems.codes.Code`.
+        and the most bits that makes an object with `length`, `encode` and `decode`, see
+        :class:`clems.embedding.codewords.Code`.
     n_components : int, float or None, default=None
         Most bits of a codeword: a number, or a multiple of the number of labels K as a float. None is 4 K, or more for
         few labels if the code needs it. "hamr" uses whole blocks of seven bits and needs one for each four labels.
     group_size : int, default=3
         How many bits a classifier learns together.
     estimator : estimator, default=None
-        Any scikit-learn classifier of several classes; None is a forest, :func:`clems.forest.default_classifier`.
+        Any scikit-learn classifier of several classes; None is a forest,
+        :func:`clems.trees.growing.default_classifier`.
     n_trees : int, default=100
         Trees of the default forest; a given estimator has its own number.
     n_jobs : int, default=None
@@ -146,7 +148,7 @@ class Group:
         Their values in training, each combination once.
     """
 
-    bits: NDArray[np.intp]
+    bits: Integers
     combinations: Bits
 
 
@@ -157,10 +159,10 @@ class GroupProblem(Problem):
         return f"the bits {self.name.tolist()}, which have {self.target.max() + 1} combinations"
 
 
-def combination(estimator: Any, X: Any, number: int) -> NDArray[np.intp]:
+def combination(estimator: Any, X: Any, number: int) -> Integers:
     """Predict which of so many combinations of bits each row has."""
     check_reach(estimator, X)
-    predicted = np.asarray(estimator.predict(X))
+    predicted = np.asarray(predictions_of(estimator, X))
     if not np.isin(predicted, np.arange(number)).all():
         raise ValueError(f"The estimator {type(estimator).__name__} predicted classes that it was not trained on.")
     return predicted.astype(np.intp)

@@ -1,19 +1,19 @@
-"""FaIE: feature-aware implicit encoding, codes that labels can be told from and features can tell."""
+"""FaIE: feature-aware implicit encoding, codes from which labels follow and which follow from features."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from clems.chain import row_offsets
-from clems.counts import Floats, Labels, as_dense
-from clems.embedding import HALF, LinearEmbedding, shares
-from clems.implicit import implicit_codes
-from clems.ridge import ridge_smoother, scaled_rows, sum_of_squares
-from clems.validation import check_components, check_number
+from clems.arrays import Floats, Labels, Weights
+from clems.checks import check_components, check_number
+from clems.embedding.implicit import implicit_codes
+from clems.embedding.ridge import ridge_smoother, scaled_rows, sum_of_squares
+from clems.labels.matrix import as_dense
+from clems.learners.by_linear_code import HALF, LinearEmbedding, shares
+from clems.posterior.chains import row_offsets
 
 GRID = (0.0, 0.01, 0.1, 1.0)  # values of alpha to choose from, in units of the mean eigenvalue of the labels
 ROWS = 1500  # about how many rows they are compared on
@@ -21,7 +21,7 @@ HELD_OUT = 1 / 3  # share of these that is predicted
 
 
 class FaIE(LinearEmbedding):
-    """Feature-aware implicit encoding: orthogonal codes that labels can be told from and features can tell.
+    """Feature-aware implicit encoding: orthogonal codes from which labels follow and which follow from features.
 
     Codes are the leading eigenvectors of ``Y Yᵀ + alpha · H``, where H maps targets to what a ridge regression on the
     features fits to them: the first term asks that labels be a linear function of the codes, the second that codes be a
@@ -35,15 +35,15 @@ class FaIE(LinearEmbedding):
         fewer dimensions have anything to do with labels, these are all: with ``alpha=0`` the rank of the labels, never
         more than there are rows.
     alpha : "auto" or float, default="auto"
-        How much it counts that features tell the codes. "auto" chooses among 0, 0.01, 0.1 and 1 times the mean
+        How much it counts that codes follow from features. "auto" chooses among 0, 0.01, 0.1 and 1 times the mean
         eigenvalue of the labels' inner products: ridge regression to the codes is trained on two thirds of the rows, of
         some of them if they are many, and the least Hamming loss on the others decides, for the learner knows no cost.
     ridge : float, default=1.0
-        Penalty of squared coefficients in the linear regression that the embedding heeds, as `alpha` of scikit-learn's
+        Penalty of squared coefficients in the linear regression that the embedding uses, as `alpha` of scikit-learn's
         Ridge; the larger, the fewer directions of the features count. It does not change `estimator`.
     estimator : estimator, default=None
         Any scikit-learn regressor; one with a single output is fitted once per dimension. None is a forest,
-        :func:`clems.forest.default_forest`.
+        :func:`clems.trees.growing.default_forest`.
     n_trees : int, default=100
         Trees of the default forest; a given estimator has its own number.
     n_jobs : int, default=None
@@ -119,9 +119,7 @@ class FaIE(LinearEmbedding):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit_encode(
-        self, X: Any, Y: Labels, weight: NDArray[np.float64] | None, random_state: np.random.RandomState
-    ) -> Floats:
+    def _encode(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> Floats:
         size, ridge = check_components(self.n_components, Y.shape[1]), check_number(self.ridge, "ridge")
         auto = isinstance(self.alpha, str) and self.alpha == "auto"
         share = None if auto else check_number(self.alpha, "alpha", "'auto' or ")
@@ -140,7 +138,7 @@ class FaIE(LinearEmbedding):
         return codes
 
 
-def mean_eigenvalue(labels: Any, weight: NDArray[np.float64] | None) -> float:
+def mean_eigenvalue(labels: Any, weight: Weights) -> float:
     """Mean eigenvalue of the labels' K × K inner products."""
     return sum_of_squares(scaled_rows(labels, weight)) / int(labels.shape[1])
 
@@ -148,7 +146,7 @@ def mean_eigenvalue(labels: Any, weight: NDArray[np.float64] | None) -> float:
 def choose_alpha(
     X: Any,
     labels: Any,
-    weight: NDArray[np.float64] | None,
+    weight: Weights,
     size: int,
     ridge: float,
     random_state: np.random.RandomState,

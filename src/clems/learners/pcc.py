@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from clems.chain import ChainClassifier, by_draws, by_likelihood, grow, row_offsets
-from clems.cost import Cost
-from clems.counts import Floats, Labels, as_dense
-from clems.decoding import Posterior, rule_for
-from clems.division import Bits, Weights
-from clems.validation import check_count
+from clems.arrays import Labels, Weights
+from clems.checks import check_count
+from clems.costs.cost import Cost
+from clems.labels.matrix import as_dense
+from clems.learners.by_chain import ChainClassifier
+from clems.learners.by_posterior import PosteriorClassifier
+from clems.posterior.chains import by_draws, by_likelihood, grow, row_offsets
+from clems.posterior.distribution import Posterior
 
 ENTRIES = 1 << 24  # of the features of all prefixes that are predicted together
 
 
-class PCC(ChainClassifier):
+class PCC(PosteriorClassifier, ChainClassifier):
     """Probabilistic classifier chain: a chain read as a distribution of label vectors, decided by least expected cost.
 
     The chain gives ``P(y | x) = Π_k P(y_k | x, y_1 … y_{k−1})``, from which vectors are drawn. For what was drawn the
@@ -41,7 +42,8 @@ class PCC(ChainClassifier):
         In which order labels are predicted, as names of `classes_`, numbers where they have no names; None is the order
         of the columns.
     estimator : estimator, default=None
-        Any scikit-learn classifier with `predict_proba`; None is a forest, :func:`clems.forest.default_classifier`.
+        Any scikit-learn classifier with `predict_proba`; None is a forest,
+        :func:`clems.trees.growing.default_classifier`.
     n_trees : int, default=100
         Trees of the default forest; a given estimator has its own number.
     n_jobs : int, default=None
@@ -81,8 +83,6 @@ class PCC(ChainClassifier):
     ((100, 10), (100, 10))
     """
 
-    cost_sensitive = True
-    cost_at_predict = True
     needs_probabilities = True
 
     def __init__(
@@ -108,54 +108,6 @@ class PCC(ChainClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def predict(self, X: Any, cost: str | Cost | Callable[[Any, Any], Any] | None = None) -> Any:
-        """Predict the labels of new rows.
-
-        Rows are handled in blocks: beyond the result, memory does not grow with their number.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, d)
-            Features.
-        cost : str, Cost or callable, default=None
-            Decide for this cost rather than for the model's own.
-
-        Returns
-        -------
-        ndarray or CSR array of shape (n, K)
-            Zeros and ones, of the type of the labels in training and sparse if they were; columns as in `classes_`.
-        """
-        if cost is None:
-            return super().predict(X)
-        check_is_fitted(self)
-        other = self._checked_cost(cost)
-        return self._labels_by_blocks(lambda block: rule_for(other).decide(other, self._posterior(block)), X)
-
-    def predict_each(self, X: Any, costs: Sequence[Any]) -> list[Any]:
-        """Predict the labels of new rows for several costs: label vectors are drawn once for all of them.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, d)
-            Features.
-        costs : sequence of str, Cost or callable
-            What to decide for.
-
-        Returns
-        -------
-        list of ndarray or CSR array of shape (n, K)
-            What `predict` returns for each of them.
-        """
-        check_is_fitted(self)
-        meant = [self._checked_cost(cost) for cost in costs]
-
-        def decide(block: Any) -> Bits:
-            posterior = self._posterior(block)
-            return np.stack([rule_for(cost).decide(cost, posterior) for cost in meant])
-
-        decided = np.concatenate([*self._by_blocks(decide, X)], axis=1)
-        return [self._in_form(labels) for labels in decided]
-
     def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
         self._n_samples = check_count(self.n_samples, "n_samples", most=2**31 - 1)
         self._width = None if self.beam_width is None else check_count(self.beam_width, "beam_width")
@@ -165,14 +117,8 @@ class PCC(ChainClassifier):
         self._seeds = random_state.randint(0, 2**64, len(order), dtype=np.uint64)
         self.chain_ = self._fit_chain(prototypes, X, labels, weight, order)
 
-    def _predict(self, X: Any) -> Bits:
-        return rule_for(self.cost_).decide(self.cost_, self._posterior(X))
-
     def _replace_estimators(self, new: Callable[[Any], Any]) -> None:
         self.chain_ = self.chain_.replaced(new)
-
-    def _probabilities(self, X: Any) -> Floats:
-        return self._posterior(X).marginals
 
     def _posterior(self, X: Any) -> Posterior:
         if self._width is None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clems.counts import Floats
-from clems.embedding import LabelProjection
+from clems.arrays import Floats, Weights
+from clems.learners.by_linear_code import LabelProjection
 
 
 class PLST(LabelProjection):
@@ -24,7 +23,7 @@ class PLST(LabelProjection):
         are no more than K directions, so more than K counts as K.
     estimator : estimator, default=None
         Any scikit-learn regressor; one with a single output is fitted once per dimension. None is a forest,
-        :func:`clems.forest.default_forest`.
+        :func:`clems.trees.growing.default_forest`.
     n_trees : int, default=100
         Trees of the default forest; a given estimator has its own number.
     n_jobs : int, default=None
@@ -90,5 +89,5 @@ class PLST(LabelProjection):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _scatter(self, X: Any, labels: Any, weight: NDArray[np.float64] | None) -> Floats:  # noqa: ARG002
+    def _scatter(self, X: Any, labels: Any, weight: Weights) -> Floats:  # noqa: ARG002
         return self._variation(labels, weight)

@@ -8,30 +8,29 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.validation import check_is_fitted
 
-from clems.candidates import distinct_rows
-from clems.classifier import new_seed
-from clems.cost import Cost
-from clems.counts import Floats, Labels
-from clems.embedding import LabelEmbeddingClassifier, fit_regressor, predict_codes
-from clems.factorisation import factorise
+from clems.arrays import Bits, Floats, Integers, Labels, Weights
+from clems.checks import check_components, check_count
+from clems.costs.cost import Cost
+from clems.decisions.score_threshold import above, best_threshold
+from clems.embedding.candidates import distinct_rows
+from clems.embedding.factorisation import factorise
+from clems.embedding.neighbours import neighbour_scores
+from clems.embedding.ridge import REACH, doubled, exponent_of
+from clems.learners.base import MultiLabelClassifier, new_seed
+from clems.learners.regression import fit_regressor, make_regressor, predict_codes
 from clems.model_selection import held_out
-from clems.neighbours import above, best_threshold, neighbour_scores
-from clems.ridge import REACH, doubled, exponent_of
-from clems.validation import check_components, check_count
 
-Weights = NDArray[np.float64] | None
 ROWS = 6000  # of a cluster, about
 SINGLE_REACH = 50  # as REACH, for features in single precision
 
 
-class SLEEC(LabelEmbeddingClassifier):
+class SLEEC(MultiLabelClassifier):
     """Sparse local embeddings: points that keep the inner products of near label vectors, and a threshold for the cost.
 
     Rows are clustered by their features. In each cluster label vectors are embedded so that the inner products of
@@ -63,7 +62,7 @@ class SLEEC(LabelEmbeddingClassifier):
         The factorisation stops when a step lowers its error by less than this share.
     estimator : estimator, default=None
         Any scikit-learn regressor; one with a single output is fitted once per dimension. None is one forest for all
-        dimensions, :func:`clems.forest.default_forest`.
+        dimensions, :func:`clems.trees.growing.default_forest`.
     n_trees : int, default=100
         Trees of the default forest; a given estimator has its own number.
     n_jobs : int, default=None
@@ -126,6 +125,7 @@ class SLEEC(LabelEmbeddingClassifier):
     ((100, 10), (100, 10))
     """
 
+    predictor = "regressor"
     cost_sensitive = True
     cost_at_predict = True
 
@@ -180,14 +180,14 @@ class SLEEC(LabelEmbeddingClassifier):
         if cost is None:
             return super().predict(X)
         check_is_fitted(self)
-        threshold = best_threshold(self._checked_cost(cost), *self._seen)
+        threshold = best_threshold(self._resolved(cost).cost, *self._seen)
         return self._labels_by_blocks(lambda block: above(self._scores(block), threshold).toarray(), X)
 
     def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
         n_folds = None if self.n_folds is None else check_count(self.n_folds, "n_folds", least=2)
         self._n_neighbors = check_count(self.n_neighbors, "n_neighbors")
-        self._regressor(random_state)  # a bad one is told before the work
-        self.codes_, Y = self._fit_encode(X, Y, weight, random_state), sparse.csr_array(Y)
+        make_regressor(self, random_state)  # a bad one is refused before the work
+        self.codes_, Y = self._encode(X, Y, weight, random_state), sparse.csr_array(Y)
         start = perf_counter()
         mass = np.ones(X.shape[0]) if weight is None else weight
         scores, self.estimators_, self.points_, self._neighbours = [], [], [], []
@@ -196,7 +196,7 @@ class SLEEC(LabelEmbeddingClassifier):
 
             def fit(part: Any, local: Any = local, target: Floats = target, rows: Any = rows) -> Any:
                 used = None if weight is None else weight[rows][part]
-                return fit_regressor(self._regressor(random_state), local[part], target[part], used)
+                return fit_regressor(make_regressor(self, random_state), local[part], target[part], used)
 
             self.estimators_.append(fit(slice(None)))
             self.points_.append(predict_codes(self.estimators_[-1], local))
@@ -216,7 +216,7 @@ class SLEEC(LabelEmbeddingClassifier):
         self.reconstruction_error_ = self._reconstruction_error()
         self._say(f"threshold: {self.threshold_:.3g} in {perf_counter() - start:.1f} s")
 
-    def _fit_encode(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> Floats:
+    def _encode(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> Floats:
         size = check_components(self.n_components, Y.shape[1])
         n_graph_neighbors = check_count(self.n_graph_neighbors, "n_graph_neighbors")
         start = perf_counter()
@@ -256,12 +256,8 @@ class SLEEC(LabelEmbeddingClassifier):
             return max(1, round(n / ROWS))
         return min(n, check_count(self.n_clusters, "n_clusters"))
 
-    def _decode(self, Z: Floats, cluster: int = 0) -> NDArray[np.uint8]:
-        labels: NDArray[np.uint8] = above(self._scores_in(cluster, Z), self.threshold_).toarray()
-        return labels
-
-    def _predict(self, X: Any) -> NDArray[np.uint8]:
-        labels: NDArray[np.uint8] = above(self._scores(X), self.threshold_).toarray()
+    def _predict(self, X: Any) -> Bits:
+        labels: Bits = above(self._scores(X), self.threshold_).toarray()
         return labels
 
     def _scores(self, X: Any) -> Any:
@@ -288,9 +284,7 @@ class SLEEC(LabelEmbeddingClassifier):
         return wrong / total
 
 
-def clusters(
-    X: Any, number: int, weight: Weights, random_state: np.random.RandomState
-) -> tuple[Floats, NDArray[np.intp]]:
+def clusters(X: Any, number: int, weight: Weights, random_state: np.random.RandomState) -> tuple[Floats, Integers]:
     """Centres of clusters of rows, none of them empty, and the cluster of each row."""
     if number == 1:
         return np.zeros((1, X.shape[1])), np.zeros(X.shape[0], np.intp)
@@ -306,7 +300,7 @@ def clusters(
     return centers, nearest_centers(X, centers)
 
 
-def nearest_centers(X: Any, centers: Floats) -> NDArray[np.intp]:
+def nearest_centers(X: Any, centers: Floats) -> Integers:
     """Return which centre is nearest to each row."""
     if len(centers) == 1:
         return np.zeros(X.shape[0], np.intp)

@@ -22,9 +22,10 @@ import sklearn
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
-from clems.classifier import MultiLabelClassifier
-from clems.cost import CallableCost, CountCost, PriceCost
+from clems.costs.cost import Cost
 from clems.files import replacing
+from clems.learners.base import MultiLabelClassifier
+from clems.learners.guaranteed_cost import GuaranteedCost
 from clems.persistence.soundness import check_content, held_by
 from clems.persistence.trust import (
     Array,
@@ -34,8 +35,10 @@ from clems.persistence.trust import (
     name_of,
     nodes_of,
     refused_roles,
+    with_full_names,
     without_search_trees,
 )
+from clems.wording import printable
 
 FORMAT = 1  # goes up when older versions can no longer read what is written
 INFO, SCHEMA = "clems.json", "schema.json"  # what describes the model, and what skops builds it from
@@ -48,6 +51,7 @@ WORDIEST = 16  # beyond these, how many times its own size
 MARKS = 500_000  # brackets, commas and escapes in JSON, of which each may become an object
 MARKED = 2  # beyond these, how many for each byte of its size
 HEADER = 10_000  # bytes that the header of an array may take
+SAVED = (MultiLabelClassifier, GuaranteedCost)  # what a file may hold
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ def save(model: MultiLabelClassifier, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : learner
-        Any fitted learner of `LEARNERS`. The regressors and classifiers of scikit-learn's that
+        Any fitted learner of `LEARNERS`, or `GuaranteedCost`. The regressors and classifiers of scikit-learn's that
         :doc:`the guarantees <guarantees>` list are loaded unasked; what else an estimator holds, such as the splits
         of a grid search, has to be named in `load`.
     path : str or path
@@ -128,7 +132,7 @@ def save(model: MultiLabelClassifier, path: str | os.PathLike[str]) -> None:
     ...     describe(file).learner, load(file).predict(X[:3]).shape
     ('PLST', (3, 10))
     """
-    if not isinstance(model, MultiLabelClassifier):
+    if not isinstance(model, SAVED):
         raise ModelError(f"Only a learner of clems, such as CLEMS or BR, can be saved; got {type(model).__name__}.")
     check_is_fitted(model)
     path = Path(path)
@@ -178,14 +182,14 @@ def load(path: str | os.PathLike[str], trusted: Iterable[Any] = ()) -> Any:
     versions = ("clems", info.clems, _version()), ("scikit-learn", info.sklearn, sklearn.__version__)
     differing = [f"{name} {theirs} (this is {ours})" for name, theirs, ours in versions if theirs != ours]
     if differing:
-        told = " and ".join(differing)
-        warnings.warn(f"{path} was saved by {told}; it may predict otherwise or fail.", UserWarning, stacklevel=2)
+        savers = " and ".join(differing)
+        warnings.warn(f"{path} was saved by {savers}; it may predict otherwise or fail.", UserWarning, stacklevel=2)
     with _refusing(path), warnings.catch_warnings():
         warnings.simplefilter("ignore", InconsistentVersionWarning)  # which is said above, once
         import skops.io  # here, since it imports all of scikit-learn
 
         model = skops.io.loads(data, trusted=known)
-        if not isinstance(model, MultiLabelClassifier):
+        if not isinstance(model, SAVED):
             raise ModelError(f"it holds no learner but a {type(model).__name__}.")
         check_is_fitted(model)
         check_content(model)
@@ -219,7 +223,7 @@ def info_of(model: MultiLabelClassifier) -> ModelInfo:
         sklearn=sklearn.__version__,
         saved=datetime.now(UTC).isoformat(timespec="seconds"),
         learner=type(model).__name__,
-        cost=model._criterion().name if model.cost_sensitive else None,
+        cost=model.criterion_.name if model.cost_sensitive else None,
         parameters={name: _shown(value) for name, value in model.get_params(deep=False).items()},
         n_features=int(model.n_features_in_),
         feature_names=None if names is None else [str(name) for name in names],
@@ -240,6 +244,7 @@ def packed(model: MultiLabelClassifier) -> bytes:
     with ZipFile(loose) as given, ZipFile(tight, "w", ZIP_DEFLATED) as file:
         schema = json.loads(given.read(SCHEMA))
         without_search_trees(schema)
+        with_full_names(schema)
         if refused := refused_roles(schema):
             raise ModelError(
                 f"This {type(model).__name__} cannot be saved safely, since it holds a {refused[0]}; use a "
@@ -374,18 +379,13 @@ def _refusing(path: Path) -> Iterator[None]:
     try:
         yield
     except ModelError as error:
-        raise ModelError(_printable(f"{path} cannot be loaded: {error}")) from None
+        raise ModelError(printable(f"{path} cannot be loaded: {error}")) from None
     except MemoryError:
         raise ModelError(f"{path} cannot be loaded: there is not enough memory for what it asks for.") from None
     except Exception as error:
         raise ModelError(
-            _printable(f"{path} cannot be loaded: it is damaged or no model ({_first_line(error)}).")
+            printable(f"{path} cannot be loaded: it is damaged or no model ({_first_line(error)}).")
         ) from None
-
-
-def _printable(text: str) -> str:
-    """Text without what would move the cursor of a terminal."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _first_line(error: Exception) -> str:
@@ -407,4 +407,4 @@ def _shown(value: Any) -> str:
     """Parameter as text, without the places of objects in memory."""
     if isinstance(value, (type, FunctionType)):
         return name_of(value)
-    return str(value.name) if isinstance(value, (CallableCost, CountCost, PriceCost)) else " ".join(repr(value).split())
+    return str(value.name) if isinstance(value, Cost) else " ".join(repr(value).split())

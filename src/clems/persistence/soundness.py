@@ -14,6 +14,7 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
+from joblib import cpu_count  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
@@ -41,11 +42,12 @@ from sklearn.svm import SVC, SVR, NuSVC, NuSVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.tree._tree import Tree
 
-from clems.classifier import MultiLabelClassifier
-from clems.forest import LeafShares, Leaves
+from clems.learners.base import MultiLabelClassifier
 from clems.persistence.trust import ModelError
+from clems.trees.leaf_table import LeafCounts, LeafShares
 
-MOST_JOBS = 1024  # threads or processes that a model may ask for
+MOST_JOBS = 1024  # threads or processes that a model may ask for; it gets no more than there are cores
+WIDEST = 1 << 24  # columns of a sparse matrix other than of features: its products take memory for each of them
 CATEGORIES = 8  # words of 32 bits for the categories of a feature
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
 METRICS = ("chebyshev", "cityblock", "cosine", "euclidean", "l1", "l2", "manhattan", "minkowski", "sqeuclidean")
@@ -79,10 +81,12 @@ def check_content(model: MultiLabelClassifier) -> None:
     for one in held:
         if isinstance(one, COMPILED) and id(one) not in inside:
             raise ModelError(f"it holds a {type(one).__name__} in the place of something else.")
-        if isinstance(one, (LeafShares, Leaves)) and any(
+        if isinstance(one, (LeafShares, LeafCounts)) and any(
             tree.n_features_in_ != model.n_features_in_ for tree in one.trees
         ):
             raise ModelError(f"it holds {type(one).__name__} of trees for other features than its own.")
+        if sparse.issparse(one) and max(one.shape) > max(WIDEST, len(one.indptr), model.n_features_in_):
+            raise ModelError(f"it holds a {type(one).__name__} of {max(one.shape)} columns, far more than models have.")
 
 
 def held_by(model: Any) -> Iterator[Any]:
@@ -143,15 +147,22 @@ def _methods(kind: Any) -> frozenset[str]:
 
 
 def _estimator(one: BaseEstimator) -> list[Any]:
-    """Attributes may not take the place of methods, nor may an estimator ask for threads without end."""
+    """Attributes may not take the place of methods."""
     kind: Any = type(one)
     methods = _methods(kind)
-    for name, value in vars(one).items():
+    for name in vars(one):
         _demand(name not in methods, f"{name} in the place of a method")
         if name == "n_features_in_":
             _features(one)
-        if name == "n_jobs":
-            _demand(value is None or (type(value) is int and abs(value) <= MOST_JOBS), f"n_jobs of {value!r}"[:40])
+    return []
+
+
+def _jobs(one: Any) -> list[Any]:
+    """Let an estimator ask for no more jobs than there are cores: each may be a process that imports everything."""
+    jobs = one.n_jobs
+    _demand(jobs is None or (type(jobs) is int and abs(jobs) <= MOST_JOBS), f"n_jobs of {jobs!r}"[:40])
+    if jobs is not None and jobs > cpu_count():  # as on the computer that saved it
+        one.n_jobs = cpu_count()
     return []
 
 
@@ -161,8 +172,8 @@ def _tree(one: Any) -> list[Any]:
     _demand(0 < tree.node_count == tree.capacity, "nodes that it does not have")  # before any node is read
     nodes = tree.__getstate__()["nodes"]
     inner = np.flatnonzero(nodes["left_child"] != -1)
-    _demand(_all_in(nodes["feature"][inner], 0, d), "a feature that there is not")
-    _demand(_go_on(nodes["left_child"], nodes["right_child"], inner), "a child that there is not")
+    _demand(_all_in(nodes["feature"][inner], 0, d), "a feature that does not exist")
+    _demand(_go_on(nodes["left_child"], nodes["right_child"], inner), "a child that does not exist")
     return [tree]
 
 
@@ -170,6 +181,12 @@ def _forest(one: Any) -> list[Any]:
     trees = one.estimators_
     _demand(type(trees) is list and trees, "no trees")
     _demand(all(isinstance(tree, SINGLE) and _features(tree) == _features(one) for tree in trees), "other trees")
+    # A prediction has a column for each of these before any tree is read.
+    outputs = one.n_outputs_
+    _demand(type(outputs) is int and all(tree.tree_.n_outputs == outputs for tree in trees), "trees of other outputs")
+    if isinstance(one, (ExtraTreesClassifier, RandomForestClassifier)):
+        said = np.atleast_1d(one.n_classes_)
+        _demand(all(np.array_equal(tree.tree_.n_classes, said) for tree in trees), "trees for other classes")
     return []
 
 
@@ -196,6 +213,8 @@ def _binned(one: Any) -> list[Any]:
     d, inside = _features(one), []
     categorical = one._bin_mapper.is_categorical_
     _demand(type(categorical) is np.ndarray and categorical.shape == (d,), "other categories")
+    n_trees = one.n_trees_per_iteration_  # for each of which a prediction has a column before any tree is read
+    _demand(type(n_trees) is int and all(len(stage) == n_trees for stage in one._predictors), "trees for other classes")
     for tree in (tree for stage in one._predictors for tree in stage):
         _demand(type(tree) is TreePredictor, "other trees")
         nodes = tree.nodes
@@ -203,9 +222,9 @@ def _binned(one: Any) -> list[Any]:
         inner = np.flatnonzero(nodes["is_leaf"] == 0)
         by_category = inner[nodes["is_categorical"][inner] != 0]
         sets = [_array(tree, f"{kind}_left_cat_bitsets", (None, CATEGORIES), "u") for kind in ("binned", "raw")]
-        _demand(_all_in(nodes["feature_idx"][inner], 0, d), "a feature that there is not")
+        _demand(_all_in(nodes["feature_idx"][inner], 0, d), "a feature that does not exist")
         left, right = (nodes[side].astype(np.int64) for side in ("left", "right"))
-        _demand(_go_on(left, right, inner), "a child that there is not")
+        _demand(_go_on(left, right, inner), "a child that does not exist")
         _demand(_all_in(nodes["bitset_idx"][by_category], 0, min(map(len, sets))), "categories that there are not")
         _demand(categorical[nodes["feature_idx"][by_category]].all(), "categories of a feature that has none")
         inside.append(tree)
@@ -227,7 +246,7 @@ def _neighbours(one: Any) -> list[Any]:
         _demand(type(several) is bool and several == (type(one.classes_) is list), "other classes")
         groups = _array(one, "_y", (points.shape[0], len(classes)) if several else (points.shape[0],), "i")
         for column, known in zip(groups.reshape(len(groups), -1).T, classes, strict=True):
-            _demand(type(known) is np.ndarray and _all_in(column, 0, len(known)), "a class that there is not")
+            _demand(type(known) is np.ndarray and _all_in(column, 0, len(known)), "a class that does not exist")
     else:
         _demand(len(one._y) == points.shape[0], "other targets")
     kind = {"kd_tree": KDTree, "ball_tree": BallTree, "brute": None}[one._fit_method]
@@ -243,6 +262,7 @@ def _machine(one: Any) -> list[Any]:
     _demand(one.kernel in KERNELS, "a kernel that is not known")
     _demand(type(one._sparse) is bool and one._sparse == sparse.issparse(vectors), "other support vectors")
     _demand(one._sparse or _array(one, "support_vectors_", (None, d)) is vectors, "other support vectors")
+    _demand(not one._sparse or vectors.format == "csr", "support vectors by columns")  # read as rows all the same
     n = vectors.shape[0]
     _demand(vectors.shape[1] == d, "support vectors of other features")
     classifies = isinstance(one, (SVC, NuSVC))
@@ -276,20 +296,21 @@ def _n_nodes(trees: Any) -> int:
 
 def _shares(one: LeafShares) -> list[Any]:
     nodes = _n_nodes(one.trees)
-    place, table = _array(one, "place", (nodes,), "i"), one.table
-    _demand(sparse.issparse(table) and table.shape[0] == nodes, "a table of other nodes")
-    _demand(_all_in(place, 0, nodes), "a row that there is not")
-    _array(one, "weight", (nodes,))
+    _demand(sparse.issparse(one.table) and one.table.shape[0] == nodes, "a table of other nodes")
+    _demand(one.ends is None or _all_in(_array(one, "ends", (nodes,), "i"), 0, nodes), "a row that does not exist")
     return []
 
 
-def _leaves(one: Leaves) -> list[Any]:
+def _leaves(one: LeafCounts) -> list[Any]:
     _demand(sparse.issparse(one.counts) and one.counts.shape[0] == _n_nodes(one.trees), "a table of other nodes")
     return []
 
 
 def _matrix(one: Any) -> list[Any]:
     _demand(one.format in ("csr", "csc") and one.ndim == 2, "another format")
+    ends = one.indptr
+    # SciPy compares ends only if the last of them is above 0, and by differences, which may overflow.
+    _demand((ends[1:] >= ends[:-1]).all(), "rows that go back")
     one.check_format(full_check=True)
     return []
 
@@ -305,6 +326,7 @@ COMPILED = (Tree, TreePredictor)  # what only compiled code reads
 # What is checked: kinds of objects; the attribute without which they have not been fitted and refuse to predict.
 CHECKS: tuple[tuple[Any, str | None, Callable[[Any], list[Any]]], ...] = (
     (BaseEstimator, None, _estimator),
+    (BaseEstimator, "n_jobs", _jobs),
     (SINGLE, "tree_", _tree),
     (FORESTS, "estimators_", _forest),
     (BOOSTED, "estimators_", _boosted),
@@ -312,7 +334,7 @@ CHECKS: tuple[tuple[Any, str | None, Callable[[Any], list[Any]]], ...] = (
     (NEIGHBOURS, "_fit_X", _neighbours),
     (MACHINES, "support_vectors_", _machine),
     (LeafShares, None, _shares),
-    (Leaves, None, _leaves),
+    (LeafCounts, None, _leaves),
     (sparse.sparray | sparse.spmatrix, None, _matrix),
     (np.random.RandomState, None, _random_state),
 )

@@ -11,6 +11,7 @@ Before it does, :func:`check_schema` walks over the description and refuses all 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
 from types import FunctionType
@@ -20,16 +21,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from clems.candidates import CandidateSet
-from clems.chain import Chain
-from clems.codes import HammingOnRepetition, Repetition
-from clems.cost import CallableCost, CountCost, PriceCost
-from clems.costs import COSTS, FBeta, PriceThreshold
-from clems.forest import LeafShares, Leaves
+from clems.costs.at_k import NdcgAt, PrecisionAt, PropensityCost, RecallAt
+from clems.costs.cost import CallableCost, CountCost, PriceCost, Top
+from clems.costs.criteria import LabelF1, MeanCost
+from clems.costs.formulas import COSTS, FBeta
+from clems.costs.thresholds import PriceThreshold
+from clems.embedding.candidates import CandidateSet
+from clems.embedding.codewords import HammingOnRepetition, Repetition
+from clems.embedding.smacof import Embedding
 from clems.learners import LEARNERS
 from clems.learners.ecc import Group
-from clems.posterior import ByDistance, ByLeaves, ByNeighbours
-from clems.smacof import Embedding
+from clems.learners.guaranteed_cost import GuaranteedCost
+from clems.posterior.calibration import Calibration, Isotonic, Sigmoid, Unchanged
+from clems.posterior.chains import Chain
+from clems.posterior.classifiers import Given, OfAllLabels, OfEachLabel
+from clems.posterior.distances import ByDistance
+from clems.posterior.joint import HeldOut, Independent, Observed
+from clems.posterior.leaves import ByLeaves
+from clems.posterior.neighbours import ByNeighbours
+from clems.trees.leaf_table import LeafCounts, LeafShares
 
 PROTOCOL = 2  # of skops: how a description is written
 DEEPEST = 200  # tables and objects inside of one another
@@ -39,8 +49,11 @@ MASKED = "numpy.ma.MaskedArray"
 
 OWN_CLASSES = (
     *LEARNERS.values(),
-    *(ByDistance, ByLeaves, ByNeighbours, CandidateSet, Chain, Embedding, Group, Leaves, LeafShares),
-    *(CallableCost, CountCost, PriceCost, FBeta, PriceThreshold, HammingOnRepetition, Repetition),
+    GuaranteedCost,
+    *(ByDistance, ByLeaves, ByNeighbours, CandidateSet, Chain, Embedding, Group, LeafCounts, LeafShares),
+    *(Calibration, Given, HeldOut, Independent, Isotonic, Observed, OfAllLabels, OfEachLabel, Sigmoid, Unchanged),
+    *(CallableCost, CountCost, PriceCost, PropensityCost, FBeta, NdcgAt, PrecisionAt, RecallAt, PriceThreshold, Top),
+    *(MeanCost, LabelF1, HammingOnRepetition, Repetition),
 )
 OWN_FUNCTIONS = {part for cost in COSTS.values() for part in (cost.formula, cost.threshold)}
 
@@ -115,8 +128,10 @@ INNER = {  # what these estimators hold
     "sklearn.multiclass": "_ConstantPredictor",
     "sklearn.neural_network._stochastic_optimizers": "AdamOptimizer SGDOptimizer",
 }
+LOSS_MODULE = "sklearn._loss._loss"
+BARE_LOSS_MODULE = "_loss"  # what scikit-learn 1.6 calls it; it may be anyone's, so it is never loaded by that name
 LOSSES = {
-    "sklearn._loss._loss": "CyAbsoluteError CyExponentialLoss CyHalfBinomialLoss CyHalfGammaLoss "
+    LOSS_MODULE: "CyAbsoluteError CyExponentialLoss CyHalfBinomialLoss CyHalfGammaLoss "
     "CyHalfMultinomialLoss CyHalfPoissonLoss CyHalfSquaredError CyHalfTweedieLoss CyHalfTweedieLossIdentity "
     "CyHuberLoss CyPinballLoss",
     "sklearn.linear_model._sgd_fast": "EpsilonInsensitive Hinge Huber Log ModifiedHuber SquaredEpsilonInsensitive "
@@ -217,6 +232,22 @@ def without_search_trees(schema: Node) -> None:
             node.clear()
             node.update(__class__="str", __module__="builtins", __loader__="JsonNode", content="null", is_json=True)
             node[NUMBER] = number
+
+
+def with_full_names(schema: Node) -> None:
+    """Name losses and ufuncs by the modules that they are found in, whatever older versions say.
+
+    Losses of scikit-learn 1.6 claim to be of a module `_loss`. Ufuncs of numpy 2.0 claim none, so skops takes the first
+    loaded module that has one of that name.
+    """
+    for node in nodes_of(schema):
+        module, name, role = node["__module__"], node["__class__"], node["__loader__"]
+        if role == "LossNode" and module == BARE_LOSS_MODULE:
+            node["__module__"] = LOSS_MODULE
+        elif role == "FunctionNode":
+            function = getattr(sys.modules.get(module), name, None)
+            if isinstance(function, np.ufunc) and function is getattr(np, name, None):
+                node["__module__"] = "numpy"
 
 
 def refused_roles(schema: Node) -> list[str]:

@@ -1,0 +1,66 @@
+"""Files of data as the commands read them: to train on, and labelled rows for a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clems.cli.models import load_model, wanted_by
+from clems.cli.options import TagColumn, TextForm, input_of
+from clems.wording import all_of, names_in
+
+if TYPE_CHECKING:
+    from clems.datasets import Dataset
+
+NOT_GIVEN = {"drop": [], "decimal": ".", "encoding": "utf-8"}  # options that are other than None by default
+
+
+def read_training(
+    file: str, labels: str | None, tags: TagColumn, drop: str | None, text: TextForm, **options: Any
+) -> Dataset:
+    """Read a file to train on: as `read_data` does, and there are features, none of them missing."""
+    from clems.datasets.dataset import check_complete
+
+    data = read_data(file, labels, tags, drop, text, **options)
+    if not data.X.shape[1]:
+        raise ValueError(f"{file}: no column is left for features.")
+    return check_complete(data)
+
+
+def read_data(
+    file: str, labels: str | None, tags: TagColumn, drop: str | None, text: TextForm, **options: Any
+) -> Dataset:
+    """Read a file of any format with those options that were given, which its format must have."""
+    from clems.datasets import read_dataset
+    from clems.datasets.formats import format_of, formats_for
+
+    file_format = format_of(file)
+    options |= {"drop": names_in(drop)} | vars(tags) | vars(text)
+    given = {name: value for name, value in options.items() if value != NOT_GIVEN.get(name)}
+    for name in given:
+        if name not in file_format.options:
+            able = dict.fromkeys(other.name for other in formats_for("read").values() if name in other.options)
+            raise ValueError(f"{name}= is for {all_of(list(able))} files, which {file} is not.")
+    named = file_format.parse_labels(labels or "")
+    return read_dataset(file, None if named == [] else named, **{**given, **file_format.training})
+
+
+def model_and_rows(
+    model: str, file: str, trust: list[str] | None, tags: TagColumn, drop: str | None, text: TextForm
+) -> tuple[Any, Any, Any]:
+    """Load a model, and read all rows of a file with the features and labels that the model has."""
+    import numpy as np
+    from scipy import sparse
+
+    from clems.datasets.new_rows import NewRows
+    from clems.datasets.text.source import DataError
+
+    fitted = load_model(model, trust)
+    wanted = wanted_by(fitted, truth=True, drop=names_in(drop), **vars(tags))
+    pieces = [piece for piece in NewRows(input_of(file), wanted, **vars(text)) if piece.X.shape[0]]
+    if not pieces:
+        raise DataError(f"{file}: there are no rows.")
+
+    def stacked(parts: list[Any]) -> Any:
+        return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+
+    return fitted, stacked([piece.X for piece in pieces]), stacked([piece.Y for piece in pieces])

@@ -1,0 +1,160 @@
+"""Options that several commands share, each defined once, and how their values are read."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Signature, signature
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+EXITS = (
+    "Exit codes: 0 success, 1 an error that one sentence describes, 2 wrong usage, 130 interrupted; after SIGTERM and "
+    "SIGHUP the command cleans up and then ends by the signal."
+)
+STANDARD = "-"
+
+
+def complete_cost(start: str) -> list[str]:
+    """Complete the name of a cost; criteria, which are named here, would import scikit-learn at every key."""
+    from clems.costs.formulas import COSTS
+
+    return [name for name in (*COSTS, "micro_f1", "macro_f1") if name.startswith(start)]
+
+
+def _not_zero(jobs: int | None) -> int | None:
+    if jobs == 0:
+        raise typer.BadParameter("give a number of cores, or -1 for all.")
+    return jobs
+
+
+def output(text: str) -> Any:
+    """Make the option --output, also -o, with its help."""
+    return typer.Option("--output", "-o", help=text)
+
+
+# What is read.
+
+Model = Annotated[str, typer.Argument(help="The model, a file written by 'clems fit'.", show_default=False)]
+Data = Annotated[str, typer.Argument(help="Data: CSV, TSV, Parquet, ARFF or libsvm.", show_default=False)]
+Rows = Annotated[
+    str,
+    typer.Argument(help="Rows: CSV, TSV, Parquet, ARFF or libsvm; - is standard input, a CSV.", show_default=False),
+]
+Trust = Annotated[
+    list[str] | None,
+    typer.Option(metavar="MODULE:FUNCTION", help="A function that the model may import as its cost; repeat for more."),
+]
+
+# How data is read.
+
+Labels = Annotated[
+    str | None,
+    typer.Option(
+        help="Which columns are labels: names or patterns such as 'tag_*', separated by commas. For an ARFF file also "
+        "their number or an XML file; without it, those that the file declares."
+    ),
+]
+Drop = Annotated[str | None, typer.Option(help="Columns to leave out: names or patterns, separated by commas.")]
+
+
+@dataclass(frozen=True)
+class TagColumn:
+    """The column of a table that holds the labels as tags."""
+
+    tags: Annotated[str | None, typer.Option(help="Column of a table that holds the labels as tags.")] = None
+    separator: Annotated[str | None, typer.Option(help="Separator of tags, such as ';'.")] = None
+
+
+@dataclass(frozen=True)
+class TextForm:
+    """How a text file is written."""
+
+    delimiter: Annotated[str | None, typer.Option(help="Separator of columns in a CSV; detected by default.")] = None
+    decimal: Annotated[str, typer.Option(help="Decimal point of numbers in a CSV, such as ','.")] = "."
+    encoding: Annotated[str, typer.Option(help="Encoding of a text file, such as latin-1.")] = "utf-8"
+
+
+NO_TAGS, USUAL = TagColumn(), TextForm()
+
+# What is done.
+
+Cost = Annotated[
+    str | None,
+    typer.Option(
+        help="What a mistake costs: a name such as f1, hamming, rank or f_beta(2); a CSV of prices with the columns "
+        "label, false_negative, false_positive; or module:function of your own. By default f1.",
+        autocompletion=complete_cost,
+    ),
+]
+AtMost = Annotated[
+    int | None, typer.Option("--at-most", metavar="K", help="Predict at most so many labels for each row.")
+]
+Exactly = Annotated[int | None, typer.Option(metavar="K", help="Predict exactly so many labels for each row.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
+Jobs = Annotated[int | None, typer.Option(callback=_not_zero, help="Number of cores to use; -1 for all.")]
+FitsAtATime = Annotated[int | None, typer.Option(min=1, help="Fits at a time; by default the number of cores.")]
+Budget = Annotated[str | None, typer.Option(help="Stop after this time, such as 90s, 30m or 2h30m.")]
+
+Unit = Annotated[str, typer.Option(help="What costs are counted in, such as '€'.")]
+HandOverPrice = Annotated[
+    float | None, typer.Option("--abstain-at", min=0, help="Price of handing a row over to a person.")
+]
+
+# What is written.
+
+Force = Annotated[bool, typer.Option("--force", help="Allow --output to replace a file that this command reads.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results and errors only, no notes and no progress.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
+
+
+def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace each parameter that is a dataclass of options by these options, which typer knows only one by one."""
+    parameters = signature(command, eval_str=True).parameters
+    groups: dict[str, Any] = {name: own.annotation for name, own in parameters.items() if is_dataclass(own.annotation)}
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        command(**given)
+
+    single = [
+        option
+        for name, own in parameters.items()
+        for option in (signature(groups[name], eval_str=True).parameters.values() if name in groups else [own])
+    ]
+    called.__signature__ = Signature(single)  # type: ignore[attr-defined]
+    return called
+
+
+def input_of(file: str) -> Any:
+    """Return what to read, which may be standard input."""
+    return sys.stdin.buffer if file == STANDARD else file
+
+
+def check_output(output: str | Path, force: bool, *inputs: str | Path | None) -> None:
+    """Refuse an output that cannot be written, and, unless forced, one that is also an input.
+
+    Files are compared as files, not by path, so links are seen through; pipes and devices may be both.
+    """
+    from clems.datasets.formats import find_format
+    from clems.files import check_place, is_written_whole
+
+    path = Path(output)
+    check_place(path)
+    if force or not path.exists() or not is_written_whole(path):
+        return
+    given = [Path(file) for file in inputs if file is not None and file != STANDARD]
+    known = [(file, find_format(file)) for file in given]
+    given += [other for file, file_format in known if file_format for other in file_format.beside(file)]
+    for file in given:
+        if file.exists() and file.samefile(path):
+            also = "" if file == path else f", the same file as {file},"
+            raise ValueError(
+                f"{path}{also} is read by this command and would be replaced; choose another --output, or pass --force."
+            )

@@ -1,0 +1,344 @@
+"""What a cost is, and the ways to compute one: from counts, from prices, by a function of the user's."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy import sparse
+
+from clems.arrays import Bits, Floats, Labels, row_blocks
+from clems.costs import counts
+from clems.costs.by_name import Names, Numbers, nameless, names_of_pair, places_of
+from clems.costs.counts import Counts
+from clems.costs.thresholds import PriceThreshold
+from clems.labels.matrix import as_dense, as_label_pair
+
+Formula = Callable[[Counts], Floats]
+Threshold = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True)
+class Top:
+    """What the best prediction is, whatever the distribution: the k labels of the greatest expected weight.
+
+    Attributes
+    ----------
+    k : int
+        How many labels it has; all, if there are fewer.
+    weights : tuple of float or None
+        What a true positive of each label weighs; None if all weigh the same.
+    by_size : bool
+        Whether that is divided by the number of true labels.
+    """
+
+    k: int
+    weights: Numbers | None = None
+    by_size: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost(ABC):
+    """Penalty of a prediction, given the truth: at least 0, lower is better, truth first.
+
+    Use :func:`get_cost` to obtain one; subclasses say how it is computed.
+
+    Attributes
+    ----------
+    name : str
+        Key in `COSTS`, or what the user calls it.
+    symmetric : bool
+        Whether truth and prediction may be exchanged; False also where that is not known.
+    separating : bool
+        Whether only equal vectors cost 0; False also where that is not known.
+    affine_in_tp : bool
+        Whether, for fixed numbers of true and of predicted labels, it is affine in the true positives.
+    uniform : bool
+        Whether all wrong predictions cost the same, whatever the truth, and right ones nothing.
+    threshold : callable or None
+        Function from marginal probabilities of labels, shape (n, K), to thresholds that broadcast against them: the
+        labels whose probability exceeds theirs are the prediction of least expected cost, whatever the distribution.
+        None where no such function is known.
+    top : Top or None
+        How many labels, and which, make the prediction of least expected cost, whatever the distribution; None where
+        that is not known, or depends on the distribution.
+    as_score : bool
+        Whether people report it as the score ``1 − cost``.
+    formula : callable or None
+        The cost as a function of counts; None where it depends on more than these.
+    """
+
+    name: str
+    symmetric: bool = False
+    separating: bool = False
+    affine_in_tp: bool = False
+    uniform: bool = False
+    threshold: Threshold | None = None
+    top: Top | None = None
+    as_score: bool = False
+    formula: Formula | None = None
+
+    @property
+    def gain(self) -> Callable[[Floats], Floats] | None:
+        """Function from marginals, shape (n, K), to what predicting each label gains in expectation, of the same shape.
+
+        Only of a cost that is a sum over labels, of which each depends on its own truth and prediction; None else.
+        """
+        return getattr(self.threshold, "gain", None)
+
+    def for_labels(self, names: Iterable[Any], propensities: ArrayLike | None = None) -> Cost:  # noqa: ARG002
+        """Put what belongs to labels, such as prices by name, in the order of the labels; most costs stay as they are.
+
+        Whatever knows the names of labels comes here before it computes a cost: learners, criteria, experiments.
+
+        Parameters
+        ----------
+        names : iterable
+            Names of the labels, in order; numbers from 0 on for labels without names.
+        propensities : array-like of shape (K,), default=None
+            How probable it is that each label is noted where it is true, for a cost that takes these from the training
+            labels, see :func:`clems.propensities`.
+
+        Returns
+        -------
+        Cost
+        """
+        return self
+
+    def rowwise(self, Y: Any, P: Any) -> NDArray[np.float64]:
+        """Cost of each row of P, the truth being the same row of Y.
+
+        Parameters
+        ----------
+        Y, P : array-like, sparse matrix or DataFrame of shape (n, K)
+            Truths and predictions, zeros and ones. Columns of two DataFrames are matched by name.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        pair = as_label_pair(Y, P, rowwise=True)
+        return self.for_labels(names_of_pair(Y, P)).of_rows(*pair)
+
+    def pairwise(self, Y: Any, P: Any, dtype: DTypeLike = np.float64) -> Floats:
+        """Cost of every row of P for every row of Y as truth.
+
+        It is computed in blocks of rows, so only the result itself takes memory.
+
+        Parameters
+        ----------
+        Y : array-like, sparse matrix or DataFrame of shape (n, K)
+            Truths, zeros and ones.
+        P : array-like, sparse matrix or DataFrame of shape (m, K)
+            Predictions, zeros and ones.
+        dtype : float32 or float64, default=float64
+            Type of the result.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+        """
+        pair = as_label_pair(Y, P, rowwise=False)
+        return self.for_labels(names_of_pair(Y, P)).of_pairs(*pair, dtype)
+
+    def of_independent(self, marginals: Floats, P: Bits) -> Floats | None:  # noqa: ARG002
+        """Compute the expected cost of each row of P if labels are independent; None where there is no way of its own.
+
+        Parameters
+        ----------
+        marginals : ndarray of shape (n, K)
+            How probable each label is.
+        P : ndarray of shape (n, K)
+            Predictions.
+        """
+        return None
+
+    @abstractmethod
+    def of_rows(self, Y: Labels, P: Labels) -> NDArray[np.float64]:
+        """Compute what `rowwise` returns, for labels that have been checked."""
+
+    def of_pairs(self, Y: Labels, P: Labels, dtype: DTypeLike = np.float64) -> Floats:
+        """Compute what `pairwise` returns, for labels that have been checked."""
+        result = np.empty((Y.shape[0], P.shape[0]), dtype)
+        costs_of = self._pairwise_with(P, result.dtype)
+        for rows in row_blocks(*result.shape):
+            result[rows] = costs_of(Y[rows])
+        return result
+
+    def bound(self, K: int) -> float | None:  # noqa: ARG002
+        """Compute the greatest cost that a row of K labels can have; None where that is not known."""
+        return None
+
+    @abstractmethod
+    def _pairwise_with(self, P: Labels, dtype: DTypeLike) -> Callable[[Labels], Floats]:
+        """Return the function from a block of truths to their costs against every row of P."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountCost(Cost):
+    """A cost that depends on nothing but the counts of true and false positives and negatives."""
+
+    def of_rows(self, Y: Labels, P: Labels) -> NDArray[np.float64]:
+        """Compute the cost of each row of checked labels."""
+        assert self.formula is not None
+        return np.asarray(self.formula(counts.rowwise(Y, P)), np.float64)
+
+    def bound(self, K: int) -> float:
+        """Compute the greatest cost of all counts that K labels can have."""
+        assert self.formula is not None
+        sizes, greatest = np.arange(K + 1.0), 0.0
+        for truth in sizes:
+            # s true and m predicted labels have between max(0, s + m − K) and min(s, m) true positives.
+            least, most = np.maximum(0, truth + sizes - K), np.minimum(truth, sizes)
+            # What is affine in the true positives is greatest at one of the two ends.
+            steps = np.array([0.0, K]) if self.affine_in_tp else np.arange((most - least).max() + 1)
+            tp = np.minimum(least + steps[:, None], most)
+            costs = self.formula(Counts(tp, np.full_like(tp, truth), np.broadcast_to(sizes, tp.shape), float(K)))
+            greatest = max(greatest, float(np.max(costs)))
+        return greatest
+
+    def _pairwise_with(self, P: Labels, dtype: DTypeLike) -> Callable[[Labels], Floats]:
+        count, formula = counts.pairwise_with(P, dtype), self.formula
+        assert formula is not None
+        return lambda Y: formula(count(Y))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriceCost(Cost):
+    """A cost that is a sum over labels: a price for each false negative and each false positive.
+
+    Attributes
+    ----------
+    false_negative, false_positive : tuple of float
+        One price per label, or one for all.
+    labels : tuple of str or None
+        Names of the labels that prices belong to. With names it cannot be computed until `for_labels` has put the
+        prices in the order of the labels; None if they are in that order.
+    """
+
+    false_negative: Numbers
+    false_positive: Numbers
+    labels: Names | None = None
+
+    def for_labels(self, names: Iterable[Any], propensities: ArrayLike | None = None) -> Cost:  # noqa: ARG002
+        """Put prices by name in the order of the labels."""
+        if self.labels is None:
+            return self
+        places = places_of(names, self.labels, self.name)
+        fn, fp = (
+            prices if len(prices) == 1 else tuple(prices[at] for at in places)
+            for prices in (self.false_negative, self.false_positive)
+        )
+        return replace(self, labels=None, false_negative=fn, false_positive=fp, threshold=PriceThreshold(fn, fp))
+
+    def _prices(self, K: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        if self.labels is not None:
+            raise nameless(self.labels, self.name)
+        fn, fp = np.array(self.false_negative), np.array(self.false_positive)
+        for kind, prices in (("false_negative", fn), ("false_positive", fp)):
+            if len(prices) not in (1, K):
+                raise ValueError(
+                    f"{self.name} has {len(prices)} {kind} prices for {K} labels; give one per label or one."
+                )
+        return np.broadcast_to(fn, K), np.broadcast_to(fp, K)
+
+    def bound(self, K: int) -> float:
+        """Compute the cost of a row with a mistake in each label, each of the dearer kind."""
+        return float(np.maximum(*self._prices(K)).sum())
+
+    def of_rows(self, Y: Labels, P: Labels) -> NDArray[np.float64]:
+        """Compute the cost of each row of checked labels."""
+        fn, fp = self._prices(Y.shape[1])
+        both = Y * P
+        return np.asarray((Y - both) @ fn + (P - both) @ fp)
+
+    def _pairwise_with(self, P: Labels, dtype: DTypeLike) -> Callable[[Labels], Floats]:
+        fn, fp = self._prices(P.shape[1])
+        hit_prices = (P * (fn + fp)).T
+        false_alarms = P @ fp
+
+        def costs_of(Y: Labels) -> Floats:
+            saved = Y.astype(np.float64) @ hit_prices
+            dense = saved.toarray() if sparse.issparse(saved) else saved
+            # fn·Y + fp·P − (fn + fp)·Y·P; of a vector against itself it is 0 up to rounding.
+            result: Floats = np.maximum((Y @ fn)[:, None] + false_alarms - dense, 0).astype(dtype, copy=False)
+            return result
+
+        return costs_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallableCost(Cost):
+    """A function of the user's, row-wise or pair-wise; what it returns is checked."""
+
+    function: Callable[[Any, Any], Any]
+    pairs: bool = False
+
+    def of_rows(self, Y: Labels, P: Labels) -> NDArray[np.float64]:
+        """Compute the cost of each row of checked labels."""
+        truth, prediction = as_dense(Y), as_dense(P)
+        if not self.pairs:
+            return self._call(truth, prediction, (len(truth),))
+        # Diagonals of small blocks: a pair-wise function has no cheaper way to answer row by row.
+        blocks = [
+            np.diagonal(self._call(truth[rows], prediction[rows], (rows.stop - rows.start,) * 2))
+            for rows in row_blocks(len(truth), 1, 32)
+        ]
+        return np.concatenate([np.empty(0), *blocks])
+
+    def _pairwise_with(self, P: Labels, dtype: DTypeLike) -> Callable[[Labels], Floats]:
+        prediction = as_dense(P)
+        if not self.pairs:  # a function of all pairs, taken for one of rows, is found out before it fills the memory
+            self._call(prediction[:2], prediction[:2], (len(prediction[:2]),))
+
+        def costs_of(Y: Labels) -> Floats:
+            truth = as_dense(Y)
+            shape = len(truth), len(prediction)
+            if self.pairs:
+                return self._call(truth, prediction, shape).astype(dtype, copy=False)
+            block = np.empty(shape, dtype)
+            for rows in row_blocks(shape[0], prediction.size):
+                repeated = np.repeat(truth[rows], shape[1], axis=0)
+                tiled = np.tile(prediction, (rows.stop - rows.start, 1))
+                block[rows] = self._call(repeated, tiled, (len(tiled),)).reshape(-1, shape[1])
+            return block
+
+        return costs_of
+
+    def _call(self, Y: Bits, P: Bits, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        try:
+            raw = self.function(_lent(Y), _lent(P))
+        except Exception as error:
+            error.add_note(f"The cost {self.name!r} failed.")
+            raise
+        if raw is None:
+            raise ValueError(f"The cost {self.name!r} must return numbers; it returned None.")
+        try:
+            value = np.asarray(raw, np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"The cost {self.name!r} must return numbers; it returned {type(raw).__name__}.") from None
+        if value.shape != shape:
+            form = "one cost per pair of rows" if self.pairs else "one cost per row (or get_cost(..., pairwise=True))"
+            raise ValueError(
+                f"The cost {self.name!r} must return {form}: for truths of shape {Y.shape} and predictions of shape "
+                f"{P.shape} the shape {shape}; it returned {value.shape}."
+            )
+        wrong = ~(np.isfinite(value) & (value >= 0))
+        if wrong.any():
+            where = np.unravel_index(int(wrong.argmax()), shape)
+            raise ValueError(
+                f"The cost {self.name!r} must be a finite number of at least 0; it is {value[where]} for the truth "
+                f"{Y[where[0]].tolist()} and the prediction {P[where[-1]].tolist()}."
+            )
+        return value
+
+
+def _lent(Y: Bits) -> NDArray[np.int64]:
+    """Labels for a function of the user's: signed, so that differences are right, and not to be written to."""
+    signed = Y.astype(np.int64)
+    signed.flags.writeable = False
+    return signed

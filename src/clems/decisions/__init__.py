@@ -1,0 +1,1 @@
+"""From a posterior and a cost to labels."""

@@ -1,0 +1,1 @@
+"""Candidates, and the points that label vectors are embedded at."""

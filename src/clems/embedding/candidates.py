@@ -1,0 +1,170 @@
+"""Candidates: the distinct label vectors that are embedded and decoded to, and the ways to choose them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from clems.arrays import Bits, Integers, Labels, Weights, row_blocks
+from clems.costs.cost import Cost
+from clems.labels.matrix import as_labels
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateSet:
+    """Distinct label vectors and the training rows that belong to them.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (L, K)
+        The vectors, zeros and ones, no two alike.
+    frequency : ndarray of shape (L,)
+        Summed sample weight of the training rows of each vector; without weights, their number.
+    index : ndarray of shape (n,)
+        Which candidate each training row belongs to: its own vector, or the one of least cost where that was dropped.
+        Rows of sample weight zero are left out.
+    """
+
+    labels: Bits
+    frequency: NDArray[np.float64]
+    index: Integers
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def weight(self) -> NDArray[np.float64]:
+        """Frequencies for the solver: vectors that never occur weigh as little as the rarest that does."""
+        smallest = self.frequency[self.frequency > 0].min()
+        return np.asarray(np.maximum(self.frequency, smallest))
+
+
+def choose_candidates(
+    Y: Labels,
+    how: Any,
+    cost: Cost,
+    random_state: np.random.RandomState,
+    weight: Weights = None,
+) -> CandidateSet:
+    """Choose the candidates for a training set.
+
+    Parameters
+    ----------
+    Y : array or CSR array of shape (n, K)
+        Training labels.
+    how : "observed", pair or array-like of shape (L, K)
+        ``"observed"``: the distinct rows of Y. ``("subsample", size)``: so many of these at random.
+        ``("augment", size)``: these and so many others, drawn at random from the unobserved vectors; all of them if
+        there are no more. ``("extend", vectors)``: these and the given ones. An array: just its distinct rows. A size
+        is a whole number of vectors, or a float as a share of the number of observed ones.
+    cost : Cost
+        Decides where a row goes whose vector is not a candidate.
+    random_state : RandomState
+        Used by "subsample" and "augment".
+    weight : ndarray of shape (n,), default=None
+        Sample weights.
+    """
+    observed, index = distinct_rows(Y)
+    if isinstance(how, str) and how == "observed":
+        labels = observed
+    elif isinstance(how, (tuple, list)) and how and isinstance(how[0], str):
+        if len(how) != 2 or how[0] not in WAYS:
+            raise ValueError(f"Candidates {how!r} are unknown; {ALLOWED}")
+        labels = WAYS[how[0]](observed, how[1], random_state)
+    else:
+        labels = _given(how, observed.shape[1])
+    if labels is not observed:
+        index = _nearest(observed, labels, cost)[index]
+    frequency = np.bincount(index, weight, minlength=len(labels)).astype(np.float64)
+    return CandidateSet(labels, frequency, index)
+
+
+def distinct_rows(Y: Labels) -> tuple[Bits, Integers]:
+    """Distinct rows of a label matrix in lexicographic order, and which of them each row is."""
+    n, K = Y.shape
+    packed = np.empty((n, -(-K // 8)), np.uint8)
+    for rows in row_blocks(n, K, 1 << 24):
+        block = Y[rows]
+        packed[rows] = np.packbits(block.toarray() if sparse.issparse(block) else block, axis=1)
+    # Rows as opaque strings of bytes: sorting those is many times faster than sorting rows of numbers.
+    keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, first, index = np.unique(keys, return_index=True, return_inverse=True)
+    return np.unpackbits(packed[first], axis=1, count=K), index.reshape(n)
+
+
+def _subsample(observed: Bits, size: Any, random_state: np.random.RandomState) -> Bits:
+    count = min(max(1, _count(size, len(observed))), len(observed))
+    return observed[np.sort(random_state.choice(len(observed), count, replace=False))]
+
+
+def _augment(observed: Bits, size: Any, random_state: np.random.RandomState) -> Bits:
+    K = observed.shape[1]
+    wanted = len(observed) + _count(size, len(observed))
+    if wanted > 2 ** min(K, 62) // 2:  # so many that drawing would keep hitting old ones, or not so many exist
+        if K > 20:
+            raise ValueError(f"Augmenting by {size} asks for more than half a million of vectors; ask for fewer.")
+        every = np.unpackbits(np.arange(2**K, dtype=">u4").view(np.uint8).reshape(-1, 4), axis=1)[:, 32 - K :]
+        labels = np.concatenate([observed, random_state.permutation(every)])
+    else:
+        labels = observed
+        while len(labels) < wanted:
+            drawn = random_state.randint(0, 2, (wanted - len(labels), K), dtype=np.uint8)
+            labels = _without_repeats(np.concatenate([labels, drawn]))
+    return _without_repeats(labels)[:wanted]
+
+
+def _extend(observed: Bits, vectors: Any, _: np.random.RandomState) -> Bits:
+    return _without_repeats(np.concatenate([observed, _given(vectors, observed.shape[1])]))
+
+
+WAYS: dict[str, Callable[[Bits, Any, np.random.RandomState], Bits]] = {
+    "subsample": _subsample,
+    "augment": _augment,
+    "extend": _extend,
+}
+ALLOWED = (
+    "they are 'observed', ('subsample', size), ('augment', size), ('extend', vectors) or an array of label vectors."
+)
+
+
+def _count(size: Any, observed: int) -> int:
+    if isinstance(size, (bool, np.bool_)) or not isinstance(size, (int, float, np.integer, np.floating)):
+        raise ValueError(f"A number of candidates is a whole number or a share of the observed ones; got {size!r}.")
+    if not (np.isfinite(size) and size > 0):
+        raise ValueError(f"A number of candidates must be positive; got {size!r}.")
+    return int(size) if isinstance(size, (int, np.integer)) else round(size * observed)
+
+
+def _given(vectors: Any, K: int) -> Bits:
+    if not sparse.issparse(vectors) and not isinstance(vectors, list) and np.ndim(vectors) != 2:
+        raise ValueError(f"Candidates {vectors!r} are unknown; {ALLOWED}")
+    labels = as_labels(vectors, "candidates")
+    if labels.shape[0] == 0 or labels.shape[1] != K:
+        raise ValueError(f"candidates must be one or more vectors of {K} labels; their shape is {labels.shape}.")
+    return _without_repeats(np.asarray(labels.toarray() if sparse.issparse(labels) else labels))
+
+
+def _without_repeats(labels: Bits) -> Bits:
+    """Drop later copies of a row, keeping the order."""
+    distinct, index = distinct_rows(labels)
+    first = np.full(len(distinct), len(labels))
+    np.minimum.at(first, index, np.arange(len(labels)))
+    return np.asarray(labels[np.sort(first)])
+
+
+def _nearest(observed: Bits, labels: Bits, cost: Cost) -> Integers:
+    """For each observed vector its place among the candidates, or that of the candidate of least cost to it."""
+    together, index = distinct_rows(np.concatenate([labels, observed]))
+    place = np.full(len(together), -1, np.intp)
+    place[index[: len(labels)]] = np.arange(len(labels))
+    nearest = place[index[len(labels) :]]
+    for rows in row_blocks(len(observed), len(labels)):
+        missing = np.flatnonzero(nearest[rows] < 0) + rows.start
+        if len(missing):
+            nearest[missing] = cost.of_pairs(observed[missing], labels).argmin(axis=1)
+    return nearest

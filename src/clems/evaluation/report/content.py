@@ -1,0 +1,365 @@
+"""What a report says: small frozen results, computed by pure functions from a model and labelled rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clems.arrays import Bits, Floats
+from clems.costs.cost import Cost
+from clems.costs.criteria import CRITERIA, Criterion, get_criterion
+from clems.costs.formulas import COSTS
+from clems.decisions.decide import DECODERS
+from clems.evaluation.abstention import abstention_curve
+from clems.evaluation.answers import Answers, answers_of, at_half
+from clems.evaluation.bootstrap import Bootstrap, bootstrap
+from clems.evaluation.evaluate import Evaluation, against_simple, evaluate_answers
+from clems.evaluation.label_map import LabelMap, has_map, make_map, shown
+from clems.evaluation.report.rows import (
+    Places,
+    Row,
+    chosen_rows,
+    data_address,
+    feature_names_of,
+    labels_where,
+    row_name,
+    unusual_features,
+)
+from clems.evaluation.savings import amount, best_constant
+from clems.labels.matrix import as_dense
+from clems.learners.base import MultiLabelClassifier
+from clems.learners.input import check_labels
+from clems.wording import plural
+
+LEFT_OUT = ("f_beta",)  # one of many β, shown only to a model that is trained for it
+EXAMPLES = 3  # rows shown under every cost
+BY_THRESHOLDS = "it predicts the labels whose probability exceeds a threshold, chosen on rows held out in training"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A row that different costs decide differently: its true labels and the decision for each cost."""
+
+    name: str
+    truth: str
+    decisions: tuple[tuple[str, str], ...]
+    picture: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class WhatIf:
+    """The same model, deciding for other costs.
+
+    Attributes
+    ----------
+    costs : tuple of str
+        Titles of the costs decided for, the model's own first.
+    comparison : Bootstrap
+        What these decisions are worth under each of the costs.
+    labels : ndarray
+        Predicted labels per row.
+    changed : ndarray
+        Part of the rows that are decided otherwise than for the model's own cost.
+    examples : tuple of Example
+        Rows with the most different decisions.
+    """
+
+    costs: tuple[str, ...]
+    comparison: Bootstrap
+    labels: Floats
+    changed: Floats
+    examples: tuple[Example, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """All that a report says.
+
+    Attributes
+    ----------
+    learner : str
+        Name of the model's class.
+    trained : bool
+        Whether it was trained for a cost.
+    own : Criterion
+        By what it is scored.
+    cost : Cost
+        What single rows cost.
+    price : str
+        What "cost" stands for where costs of rows are shown, "1 − F1" for example.
+    n_rows, n_labels, n_features : int
+        Size of the test data.
+    how : str
+        How the model decides, a sentence or two.
+    findings : tuple of str
+        What came out, sentences in plain words.
+    comparison : Bootstrap
+        The model, first, and baselines under criteria, its own first.
+    lacking : tuple of str
+        Why some baselines are left out.
+    map : LabelMap or None
+        The label map; None without an embedding.
+    evaluation : Evaluation
+        Labels, reliability, savings and what handing rows over is worth.
+    unit : str
+        What costs are counted in; may be empty.
+    handing_over : str
+        What handing rows over is worth, a sentence or two; empty without expected costs.
+    mistakes, right : tuple of Row
+        The most expensive rows, and some that came out right.
+    what_if : WhatIf or None
+        None of a model that decides for one cost only.
+    parameters : tuple of pair of str
+        The model's parameters that are not the default.
+    """
+
+    learner: str
+    trained: bool
+    own: Criterion
+    cost: Cost
+    price: str
+    n_rows: int
+    n_labels: int
+    n_features: int
+    how: str
+    findings: tuple[str, ...]
+    comparison: Bootstrap
+    lacking: tuple[str, ...]
+    map: LabelMap | None
+    evaluation: Evaluation
+    unit: str
+    handing_over: str
+    mistakes: tuple[Row, ...]
+    right: tuple[Row, ...]
+    what_if: WhatIf | None
+    parameters: tuple[tuple[str, str], ...]
+
+
+def make_content(
+    model: MultiLabelClassifier,
+    X: Any,
+    Y: Any,
+    *,
+    feature_names: Sequence[str] | None = None,
+    images: Sequence[Any] | None = None,
+    n_mistakes: int = 20,
+    unit: str = "",
+    abstain_at: float | None = None,
+) -> Content:
+    """Compute all that a report says; :func:`clems.evaluation.report.write_report` explains the parameters."""
+    others = other_costs(model)
+    answers = answers_of(model, X, paper=True, others=others, against=against_simple(model))
+    evaluation = evaluate_answers(model, answers, Y, unit=unit, abstain_at=abstain_at)
+    truth = as_dense(check_labels(model, Y)).astype(np.uint8)
+    predicted, expected = answers.predicted, answers.expected
+    if images is not None and len(images) != len(truth):
+        raise ValueError(f"There are {len(images)} images for {len(truth)} rows; give one per row.")
+    own = model.criterion_
+    found, lacking = baselines(model, answers)
+    criteria = [own, *(one for name, one in CRITERIA.items() if name not in (own.name, *LEFT_OUT))]
+    comparison = bootstrap(found, truth, criteria)
+    costs = model.cost_.of_rows(truth, predicted)
+    worst, right = chosen_rows(costs, truth, predicted, n_mistakes)
+
+    def rows(places: Places) -> tuple[Row, ...]:
+        names = feature_names_of(model, X, feature_names)
+        features = unusual_features(X, places, names) if images is None else [()] * len(places)
+        return tuple(
+            Row(
+                name=row_name(X, at),
+                true_positives=labels_where(model, truth[at] & predicted[at]),
+                false_negatives=labels_where(model, truth[at] > predicted[at]),
+                false_positives=labels_where(model, truth[at] < predicted[at]),
+                cost=float(costs[at]),
+                expected=None if expected is None else float(expected[at]),
+                picture=None if images is None else data_address(images[at]),
+                features=own_features,
+            )
+            for at, own_features in zip(places.tolist(), features, strict=True)
+        )
+
+    return Content(
+        learner=type(model).__name__,
+        trained=model.cost_sensitive,
+        own=own,
+        cost=model.cost_,
+        price=price_of(model.cost_),
+        n_rows=len(truth),
+        n_labels=truth.shape[1],
+        n_features=int(model.n_features_in_),
+        how=how_it_decides(model),
+        findings=findings(comparison, evaluation, truth, predicted, price_of(model.cost_)),
+        comparison=comparison,
+        lacking=lacking,
+        map=make_map(model) if has_map(model) else None,
+        evaluation=evaluation,
+        unit=unit,
+        handing_over="" if expected is None else handing_over(expected, costs, abstain_at, unit),
+        mistakes=rows(worst),
+        right=rows(right),
+        what_if=what_if(model, X, answers, others, truth, images) if others else None,
+        parameters=parameters_of(model),
+    )
+
+
+def other_costs(model: MultiLabelClassifier) -> list[Cost]:
+    """Costs other than its own that a model can decide for."""
+    if not model.cost_at_predict:
+        return []
+    left_out = (model.criterion_.name, *LEFT_OUT)
+    return [cost for name, cost in COSTS.items() if name not in left_out and type(model).supports(cost)]
+
+
+def baselines(model: MultiLabelClassifier, answers: Answers) -> tuple[dict[str, Bits], tuple[str, ...]]:
+    """Predictions that need no training, the model's own first, and sentences on those that it has no means for.
+
+    Parameters
+    ----------
+    model : learner
+        A fitted model.
+    answers : Answers
+        What it answered about the rows.
+    """
+    name, lacking, predicted = type(model).__name__, [], answers.predicted
+    found = {name: predicted}
+    if answers.nearest is not None:
+        found["paper’s decoding"] = answers.nearest
+    if answers.marginals is not None:
+        found["each label at ½"] = at_half(answers.marginals)
+    else:
+        lacking.append(f"{name} has no probabilities of labels, so there is no line for labels at ½.")
+    if hasattr(model, "candidates_"):
+        labels, frequency = model.candidates_.labels, model.candidates_.frequency
+        found["best constant"] = np.tile(best_constant(model.cost_, labels, frequency), (len(predicted), 1))
+        majority = (frequency @ labels > frequency.sum() / 2).astype(np.uint8)
+        found["majority of each label"] = np.tile(majority, (len(predicted), 1))
+    else:
+        lacking.append(
+            f"{name} does not keep how frequent label sets were in training, so there are no constant answers."
+        )
+    return found, tuple(lacking)
+
+
+def how_it_decides(model: MultiLabelClassifier) -> str:
+    """Say how a model comes to its decision."""
+    name, own = type(model).__name__, model.criterion_
+    if not hasattr(model, "decoder_"):
+        idea = str(type(model).__doc__).split("\n")[0].rstrip(".")
+        aim = f"It was trained for {own.title}." if model.cost_sensitive else "It takes no cost into account."
+        return f"{name}. {idea}. {aim}"
+    K = len(model.classes_)
+    step = DECODERS[model.decoder_].how if own.of_single_rows else BY_THRESHOLDS
+    step = step.format(sets=f"{2**K:,}" if K <= 20 else f"2^{K}")
+    return f"{name}, trained for {own.title}, asks for each row how probable every label set is. Then {step}."
+
+
+def price_of(cost: Cost) -> str:
+    """Name of what a row costs: of a cost that is reported as a score, ``1 −`` the score."""
+    title = get_criterion(cost).title
+    return f"1 − {title}" if cost.as_score else title
+
+
+def findings(
+    comparison: Bootstrap, evaluation: Evaluation, truth: Bits, predicted: Bits, price: str
+) -> tuple[str, ...]:
+    """Say what came out, in plain words."""
+    own, value = comparison.criteria[0], comparison.value[:, 0]
+    low, high = comparison.low[0, 0], comparison.high[0, 0]
+    said = [
+        f"On {plural(len(truth), 'test row')} its {'' if own.greater_is_better else 'mean '}{own.title} is "
+        f"{value[0]:.3f} (95 % interval {low:.3f} to {high:.3f})."
+    ]
+    if len(comparison.models) > 1:
+        best = 1 + int((own.sign * value[1:]).argmax())
+        lead, least, most = comparison.lead(0, best, 0)
+        name = comparison.models[best]
+        known = "better" if least > 0 else "worse" if most < 0 else ""
+        said.append(
+            f"The best of the simple answers, “{name}”, comes to {value[best]:.3f}: the model is {known} by "
+            f"{abs(lead):.3f} ({min(abs(least), abs(most)):.3f} to {max(abs(least), abs(most)):.3f})."
+            if known
+            else f"The best of the simple answers, “{name}”, comes to {value[best]:.3f}: no difference that these rows "
+            f"could distinguish from chance (between {-least:.3f} worse and {most:.3f} better)."
+        )
+    right = float((truth == predicted).all(axis=1).mean())
+    said.append(
+        f"{right:.0%} of the rows come out entirely right. It predicts {predicted.sum(axis=1).mean():.2f} labels a row "
+        f"where {truth.sum(axis=1).mean():.2f} are true."
+    )
+    if evaluation.savings is not None:
+        said += [f"It {sentence}." for sentence in evaluation.savings.sentences[:2]]
+    groups = evaluation.reliability
+    if groups is not None:
+        expected, realised = (
+            float(np.average(groups[name], weights=groups["rows"])) for name in ("expected", "realised")
+        )
+        said.append(f"It expected to pay {expected:.3f} a row, in {price}, and paid {realised:.3f}.")
+    return tuple(said)
+
+
+def handing_over(expected: Floats, costs: Floats, price: float | None, unit: str) -> str:
+    """Say what handing rows over is worth: at a price, or, without one, the half of the rows expected to cost most."""
+    every = f"deciding every row costs {amount(float(costs.mean()), unit)} a row"
+    if price is None and len(costs) < 2:
+        return ""
+    if price is None:
+        half = abstention_curve(expected, costs, steps=2).iloc[1]
+        return (
+            f"The half of the rows that the model expects to cost least costs {amount(half['decided'], unit)} a row, "
+            f"where {every}."
+        )
+    over = expected > price
+    mean = amount(float(np.where(over, price, costs).mean()), unit)
+    return (
+        f"At a price of {amount(price, unit)} a row, the rows that are expected to cost more are {over.mean():.0%} of "
+        f"all; with these handed over a row costs {mean} in the mean, where {every}."
+    )
+
+
+def what_if(
+    model: MultiLabelClassifier,
+    X: Any,
+    answers: Answers,
+    others: Sequence[Cost],
+    truth: Bits,
+    images: Sequence[Any] | None,
+) -> WhatIf:
+    """Compare the decisions of the same model for other costs."""
+    own, predicted = model.criterion_, answers.predicted
+    criteria = [own, *map(get_criterion, others)]
+    decisions = [predicted, *answers.for_others]
+    decided = {criterion.title: labels for criterion, labels in zip(criteria, decisions, strict=True)}
+    every = np.stack([*decided.values()])
+    changed = (every != predicted).any(axis=2).mean(axis=1)
+    distinct = np.array([len(np.unique(every[:, at], axis=0)) for at in range(len(truth))])
+    most = np.argsort(-distinct, kind="stable")[:EXAMPLES]
+    examples = tuple(
+        Example(
+            row_name(X, at),
+            shown(labels_where(model, truth[at])),
+            tuple((title, shown(labels_where(model, answer[at]))) for title, answer in decided.items()),
+            None if images is None else data_address(images[at]),
+        )
+        for at in most[distinct[most] > 1].tolist()
+    )
+    return WhatIf(
+        tuple(decided), bootstrap(decided, truth, criteria), every.sum(axis=2).mean(axis=1), changed, examples
+    )
+
+
+def parameters_of(model: MultiLabelClassifier) -> tuple[tuple[str, str], ...]:
+    """Parameters of a model that are not the default, as text."""
+    usual: Mapping[str, Any] = type(model)().get_params(deep=False)
+    own = model.get_params(deep=False)
+    said = {name: value.name if isinstance(value, Cost) else repr(value) for name, value in own.items()}
+    return tuple((name, said[name]) for name in sorted(own) if said[name] != repr(usual[name]))
+
+
+def labels_of(evaluation: Evaluation, most: int) -> pd.DataFrame:
+    """Labels with the most true rows first, and of the highest price first where there are prices."""
+    by = ["price", "support"] if "price" in evaluation.labels else ["support"]
+    return evaluation.labels.sort_values(by, ascending=False, kind="stable").head(most)

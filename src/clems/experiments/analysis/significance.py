@@ -1,0 +1,160 @@
+"""Which differences are more than chance: paired tests within a row of a table, corrected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from clems.experiments.analysis.naming import criterion_named, listed, titles_of
+from clems.experiments.analysis.selection import ROW, summary
+
+if TYPE_CHECKING:
+    from clems.experiments.plan import Plan
+
+Floats = NDArray[np.float64]
+
+ALPHA = 0.05  # level of all tests
+
+
+def interval(mean: Any, standard_error: Any, n: Any, level: float = 1 - ALPHA) -> tuple[Any, Any]:
+    """Return both ends of the confidence interval of a mean by the t distribution; NaN for a single repetition."""
+    half = stats.t.ppf((1 + level) / 2, np.maximum(np.asarray(n) - 1, 1)) * standard_error
+    return mean - half, mean + half
+
+
+def corrected_t_test(differences: Any, test_ratio: float) -> float:
+    """Test whether differences over random splits have mean zero, and return the p-value of both sides.
+
+    Random splits of one dataset share most of their rows, so that their results depend on each other, and the usual
+    paired t-test finds differences where there are none. The corrected resampled t-test widens the variance of the mean
+    from ``s² / J`` to ``s² (1 / J + test rows / other rows)`` [1]_.
+
+    Parameters
+    ----------
+    differences : array of shape (J,)
+        Difference in each repetition.
+    test_ratio : float
+        Test rows by all rows that a learner sees before, i.e. training and validation rows.
+
+    References
+    ----------
+    .. [1] C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52, 2003.
+
+    Examples
+    --------
+    >>> from clems.experiments.analysis.significance import corrected_t_test
+    >>> round(corrected_t_test([0.02, 0.01, 0.03, 0.02], 1 / 3), 3)
+    0.049
+    """
+    values = np.asarray(differences, np.float64)
+    J = len(values)
+    if J < 2 or np.isnan(test_ratio):
+        return float("nan")
+    # standard error of the mean: √(s² (1 / J + test rows / other rows))
+    spread = np.sqrt((1 / J + test_ratio) * values.var(ddof=1))
+    # Differences that are all the same leave nothing to chance.
+    if spread <= 1e-12 * np.abs(values).max():
+        return 1.0 if np.allclose(values, 0, atol=1e-15) else 0.0
+    return float(2 * stats.t.sf(abs(values.mean()) / spread, J - 1))
+
+
+def holm(p: Any) -> Floats:
+    """Correct p-values for their number by Holm's method; NaN are no tests and stay.
+
+    Examples
+    --------
+    >>> from clems.experiments.analysis.significance import holm
+    >>> holm([0.01, 0.04, 0.02]).round(3).tolist()
+    [0.03, 0.04, 0.04]
+    """
+    p = np.asarray(p, np.float64)
+    corrected = np.full(p.shape, np.nan)
+    order = np.argsort(p, kind="stable")[: np.count_nonzero(~np.isnan(p))]  # NaN are sorted last
+    # the k-th smallest of m p-values becomes max over i ≤ k of (m − i + 1) pᵢ, at most 1
+    corrected[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)), 1)
+    return corrected
+
+
+def against_best(results: pd.DataFrame) -> pd.DataFrame:
+    """Test every learner against the best of its row.
+
+    Repetitions are paired, the test is :func:`corrected_t_test`, and p-values are corrected by Holm's method for the
+    number of rivals in the row.
+
+    Parameters
+    ----------
+    results : DataFrame
+        What :func:`results` returns.
+
+    Returns
+    -------
+    DataFrame
+        One line per rival: dataset, criterion, x, ``learner``, ``best``, ``pairs`` (common repetitions), ``p``,
+        ``p_holm`` and ``worse``, whether the rival is significantly worse. Without two common repetitions p is NaN.
+    """
+    lines: list[tuple[Any, ...]] = []
+    cells = summary(results)
+    for row, in_row in results.groupby(ROW, sort=False, dropna=False):
+        ranked = _in_row(cells, row)
+        first = ranked.loc[ranked["is_best"], "learner"]
+        if first.empty:
+            continue
+        best, sign = first.iloc[0], criterion_named(row[1]).sign
+        values = in_row.pivot(index="repetition", columns="learner", values="value")
+        ratio = float(in_row["test_ratio"].mean())
+        tested = []
+        for rival in [name for name in in_row["learner"].unique() if name != best]:
+            lost = (sign * (values[best] - values[rival])).dropna()
+            tested.append((rival, best, len(lost), corrected_t_test(lost, ratio), lost.mean()))
+        corrected = holm([p for *_, p, _ in tested])
+        lines += [
+            (*row, *some, p_holm, bool(p_holm < ALPHA and loss > 0))
+            for (*some, loss), p_holm in zip(tested, corrected, strict=True)
+        ]
+    return pd.DataFrame(lines, columns=[*ROW, "learner", "best", "pairs", "p", "p_holm", "worse"])
+
+
+def near_best(results: pd.DataFrame) -> dict[str, tuple[int, int]]:
+    """Count the rows in which each learner is the first, or within the standard error of the first.
+
+    Parameters
+    ----------
+    results : DataFrame
+        What :func:`results` returns.
+
+    Returns
+    -------
+    dict
+        For each learner so many rows of how many: those where it, and another one, have all of their repetitions.
+    """
+    cells = summary(results)
+    cells = cells[cells["n"] == cells["planned"]]
+    counts: dict[str, tuple[int, int]] = {}
+    for (_, criterion, _), row in cells.groupby(ROW, sort=False, dropna=False):
+        if len(row) < 2:
+            continue
+        badness = -criterion_named(criterion).sign * row["mean"]
+        best = badness.idxmin()
+        near = badness <= badness[best] + row["standard_error"].fillna(0)[best]
+        for learner, is_near in zip(row["learner"], near, strict=True):
+            among, rows = counts.get(learner, (0, 0))
+            counts[learner] = among + bool(is_near), rows + 1
+    return counts
+
+
+def near_best_in_words(plan: Plan, results: pd.DataFrame) -> list[str]:
+    """Say in how many rows each learner is the first, or within the standard error of the first."""
+    titles = titles_of(plan.spec)
+    counts = sorted(near_best(results).items(), key=lambda item: -item[1][0] / item[1][1])
+    near = [f"{titles[name]} in {among} of {rows}" for name, (among, rows) in counts]
+    return [f"First, or within the standard error of the first, is {listed(near)} rows."] if near else []
+
+
+def _in_row(cells: pd.DataFrame, row: tuple[Any, ...]) -> pd.DataFrame:
+    dataset, criterion, x = row
+    same = cells["x"].isna() if pd.isna(x) else cells["x"] == x
+    return cells[(cells["dataset"] == dataset) & (cells["criterion"] == criterion) & same]

@@ -1,0 +1,1 @@
+"""Figures of results, drawn by matplotlib."""

@@ -1,0 +1,1 @@
+"""Label matrices, label sets and their names."""

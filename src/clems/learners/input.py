@@ -1,0 +1,111 @@
+"""What `fit`, `predict` and `score` are given, checked against the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.utils import Tags, assert_all_finite
+from sklearn.utils.validation import check_consistent_length, validate_data
+
+from clems.arrays import Labels, Weights, canonical
+from clems.labels.forms import _from_sets, _is_label_sets, _names, _type_of_labels
+from clems.labels.matrix import as_labels, as_weights
+
+
+@contextmanager
+def all_or_nothing(model: Any) -> Iterator[None]:
+    """Leave a model as it was if anything goes wrong inside."""
+    before = dict(vars(model))
+    try:
+        yield
+    except BaseException:
+        vars(model).clear()
+        vars(model).update(before)
+        raise
+
+
+def check_training(model: Any, X: Any, Y: Any, sample_weight: ArrayLike | None) -> tuple[Any, Labels, Weights]:
+    """Check what `fit` was given, and note on the model what `predict` and `score` need to know of it.
+
+    Rows of weight zero are left out, as if they had not been given.
+    """
+    if Y is None:
+        raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
+    X = _checked(model, X, reset=True)
+    Y = list(Y) if isinstance(Y, Iterator) else Y
+    model._given_as_sets = _is_label_sets(Y)
+    labels, model.classes_ = _from_sets(Y) if model._given_as_sets else (as_labels(Y), _names(Y))
+    model._form_of_labels = labels[:0].astype(np.int64 if model._given_as_sets else _type_of_labels(Y))
+    check_consistent_length(X, labels)
+    if labels.shape[1] == 0:
+        raise ValueError("Y has no labels; it must have at least one column.")
+    if len(set(model.classes_.tolist())) < len(model.classes_):
+        raise ValueError("Y has two columns of the same name; names of labels must differ.")
+    if sample_weight is None:
+        return X, labels, None
+    weight = as_weights(sample_weight, labels.shape[0])
+    counted = weight > 0
+    return (X, labels, weight) if counted.all() else (X[counted], labels[counted], weight[counted])
+
+
+def check_features(model: Any, X: Any) -> Any:
+    """Check the features that `predict` was given against those of `fit`."""
+    return _checked(model, X, reset=False)
+
+
+def check_labels(model: Any, Y: Any) -> Labels:
+    """Read labels to compare predictions with, in the form and in the order of those of `fit`."""
+    Y = list(Y) if isinstance(Y, Iterator) else Y
+    classes = model.classes_.tolist()
+    if _is_label_sets(Y, lists=model._given_as_sets):
+        return _from_sets(Y, classes)[0]
+    labels = as_labels(Y)
+    if labels.shape[1] != len(classes):
+        raise ValueError(f"Y has {labels.shape[1]} labels; in training it had {len(classes)}.")
+    names = _names(Y).tolist()
+    if not hasattr(Y, "columns") or names == classes:
+        return labels
+    if {*names} == {*classes}:
+        return labels[:, [names.index(name) for name in classes]]
+    if classes == list(range(len(classes))):  # the labels of training had no names
+        return labels
+    unknown, missing = sorted({*names} - {*classes}, key=str), sorted({*classes} - {*names}, key=str)
+    raise ValueError(f"Y has other labels than in training: {unknown} are new, {missing} are missing.")
+
+
+def _checked(model: Any, X: Any, reset: bool) -> Any:
+    """Features as an array, or as a CSR matrix in canonical form."""
+    X = validate_data(model, X, accept_sparse="csr", dtype="numeric", reset=reset)
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"X holds values of type {X.dtype}; features must be numbers.")
+    if X.dtype.kind == "f" and X.dtype.itemsize > 8:  # more than double precision, which no estimator computes with
+        with np.errstate(over="ignore"):
+            X = X.astype(np.float64)
+        assert_all_finite(X, input_name="X")
+    if not sparse.issparse(X):
+        return X
+    X = canonical(X, "X")
+    assert_all_finite(X, input_name="X")  # entries that are stored in parts may add up to infinity
+    return _with_short_indices(X)
+
+
+def _with_short_indices(X: Any) -> Any:
+    """Sparse features with 32-bit indices where they suffice: scikit-learn's trees take no others."""
+    if X.indices.dtype == np.int32 or max(*X.shape, X.nnz) > np.iinfo(np.int32).max:
+        return X
+    return type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+
+
+def multi_label_tags(tags: Tags) -> Tags:
+    """Say that a classifier takes a matrix of labels, and sparse features."""
+    tags.target_tags.single_output = False
+    tags.target_tags.multi_output = True
+    tags.classifier_tags.multi_label = True
+    tags.classifier_tags.multi_class = False
+    tags.input_tags.sparse = True
+    return tags

@@ -1,0 +1,142 @@
+"""Growing trees: the default forests, and the trees of CLEMS, half of them on bootstrap samples."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import ceil, sqrt
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn import config_context
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+from sklearn.tree import ExtraTreeRegressor
+from sklearn.utils.parallel import Parallel, delayed
+
+from clems.arrays import Floats, Integers, Weights
+from clems.trees.reading import Trees, counts_of, in_single
+
+WIDE = 16  # outputs from which on a tree is grown on so many random combinations of them
+DIGITS = 20  # binary digits of the targets of trees
+DENSE = 1 / 24  # share of entries other than 0 from which on trees take less time with dense features than with sparse
+
+
+def default_forest(n_features: int, **settings: Any) -> ExtraTreesRegressor:
+    """Forest for all dimensions of an embedding.
+
+    One hundred extremely randomised trees. A split tries the square root of the number of features, but at least a
+    tenth of them: where most features are zero for most rows, the root is too few. It was chosen by quality and time
+    over five datasets, see ``docs/forest.md``.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of features, which decides how many a split tries.
+    **settings
+        Parameters of scikit-learn's ExtraTreesRegressor that override these.
+    """
+    return ExtraTreesRegressor(**{**_shape(n_features), **settings})
+
+
+def default_classifier(n_features: int, **settings: Any) -> ExtraTreesClassifier:
+    """Forest for one label: like :func:`default_forest`, for classes.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of features, which decides how many a split tries.
+    **settings
+        Parameters of scikit-learn's ExtraTreesClassifier that override these.
+    """
+    return ExtraTreesClassifier(**{**_shape(n_features), **settings})
+
+
+def _shape(n_features: int) -> dict[str, Any]:
+    return {"max_features": ceil(max(sqrt(n_features), n_features / 10)), "min_samples_split": 6}
+
+
+def grow_trees(
+    X: Any,
+    targets: list[Floats],
+    groups: Integers,
+    weight: Weights,
+    random_state: np.random.RandomState,
+    *,
+    max_depth: int | None,
+    n_trees: int = 100,
+    n_jobs: int | None = None,
+) -> Trees:
+    """Grow extremely randomised trees on several targets in turn.
+
+    Every other tree of a target is grown on all rows, the others on a bootstrap sample, so that rows are out of the bag
+    of some trees. What a leaf says is read from all rows that fall into it, whether the tree has seen them or not.
+    Of a target with more than `WIDE` columns a tree sees so many random combinations: the search for a split takes less
+    time.
+
+    Parameters
+    ----------
+    X : array or CSC array of shape (n, d)
+        Features by columns, see :func:`as_columns`.
+    targets : list of ndarray of shape (L, M)
+        What the trees are grown on, the same for all rows of a group.
+    groups : ndarray of shape (n,)
+        The group of each row, from 0 to L − 1.
+    weight : ndarray of shape (n,) or None
+        Sample weights.
+    random_state : RandomState
+        Source of a seed for each tree; they do not depend on `n_jobs`.
+    max_depth : int or None
+        How deep the trees grow.
+    n_trees : int, default=100
+        How many of them.
+    n_jobs : int, default=None
+        How many are grown at a time.
+    """
+    n, d = X.shape
+    settings = {
+        "max_features": ceil(max(sqrt(d), min(d / 10, 200), min(d / 3, 64))),
+        "min_samples_split": 3,
+        "max_depth": max_depth,
+    }
+
+    def grow(seed: int, target: Floats, sampled: bool) -> tuple[Any, Any]:
+        own = np.random.RandomState(seed)
+        drawn = counts_of(own.randint(0, n, n), n) if sampled else np.ones(n, np.uint8)
+        if target.shape[1] > WIDE:  # Z R with R of shape (M, WIDE), standard normal
+            target = target @ own.standard_normal((target.shape[1], WIDE))
+        target = rounded(target)
+        bag = drawn if weight is None else drawn * weight
+        tree = ExtraTreeRegressor(**settings, random_state=own.randint(2**31 - 1))
+        weighted = sampled or weight is not None  # weights are checked, which takes a tenth of the time of a small tree
+        tree.fit(X, target[groups], sample_weight=bag.astype(np.float64) if weighted else None, check_input=False)
+        return tree, drawn
+
+    seeds = random_state.randint(2**31 - 1, size=n_trees).tolist()
+    with config_context(skip_parameter_validation=True):  # which takes a tenth of the time of a small tree
+        grown = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(grow)(seed, targets[which % len(targets)], which // len(targets) % 2 == 0)
+            for which, seed in enumerate(seeds)
+        )
+    trees, drawn = zip(*grown, strict=True)
+    return Trees(list(trees), np.stack(drawn), weight, by_bags=False)
+
+
+def rounded(targets: Floats) -> Floats:
+    """Round targets to multiples of 2^-20 of the power of two above the greatest of them.
+
+    Linear algebra rounds differently from one processor to the next, and a tree makes another split for the last digit
+    of a target. With so many digits fewer, far more than trees can use, the same trees are grown everywhere.
+    """
+    unit = DIGITS - np.frexp(abs(targets).max(initial=0))[1]
+    return np.asarray(np.ldexp(np.rint(np.ldexp(targets, unit)), -unit))
+
+
+def as_columns(X: Any) -> Any:
+    """Features by columns, as trees are grown on them: dense or sparse by their content, whatever they came as.
+
+    A dense copy of sparse features is at most eight times as large.
+    """
+    entries = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
+    if entries < DENSE * X.shape[0] * X.shape[1]:
+        return in_single(partial(sparse.csc_array, X))
+    return in_single(partial(np.asfortranarray, X.toarray() if sparse.issparse(X) else X))

@@ -1,0 +1,75 @@
+"""What is assumed of labels together: the formula by brute force, and the choice on held-out rows."""
+
+import numpy as np
+import pytest
+
+from clems.costs.criteria import CRITERIA, get_criterion
+from clems.posterior.joint import HeldOut, Independent, Observed, choose_joint
+
+RNG = np.random.default_rng(0)
+SETS = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 1, 0]], np.uint8)
+
+
+def held_out(truth, marginals, n_folds=2):
+    """Rows of which each fold's training rows have every candidate equally often."""
+    candidates = np.unique(truth, axis=0)
+    even = np.ones((n_folds, len(candidates)))
+    return HeldOut(marginals, truth, None, np.arange(len(truth)) % n_folds, candidates, even, even.sum(axis=0))
+
+
+def test_shares_of_observed_label_sets_are_those_of_the_formula():
+    P, frequency, power, sharpness = RNG.random((5, 4)), np.array([3.0, 1, 7]), 0.7, 0.4
+    product = np.where(SETS == 1, P[:, None, :], 1 - P[:, None, :]).prod(axis=2)
+    wanted = frequency**power * product**sharpness
+    posterior = Observed(SETS, frequency, power, sharpness)(P)
+    np.testing.assert_allclose(posterior.share.toarray(), wanted / wanted.sum(axis=1, keepdims=True), rtol=1e-9)
+
+
+def test_independent_labels_keep_their_marginals():
+    P = RNG.random((5, 4))
+    assert np.array_equal(Independent()(P).marginals, P)
+
+
+def test_questions_are_answered_in_the_order_of_rows_and_by_the_fold_s_training_rows():
+    rows = held_out(SETS[RNG.integers(3, size=9)], RNG.random((9, 4)))
+    rows.by_fold[1, 0] = 0  # the training rows of the second fold lack the first candidate
+    joint = rows.ask(lambda frequency: rows.observed(frequency, 0, 1.0), lambda posterior, _: posterior.marginals)
+    for row in range(9):
+        candidates = rows.candidates[rows.by_fold[row % 2] > 0]
+        alone = Observed(candidates, np.ones(len(candidates)), 0, 1.0)(rows.marginals[[row]])
+        np.testing.assert_allclose(joint[row], alone.marginals[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("cost", ["zero_one", "f1"])
+def test_label_sets_that_occur_are_taken_where_labels_go_together(cost):
+    truth = SETS[RNG.integers(3, size=200)]
+    vague = np.clip(0.5 + (truth - 0.5) * 0.3 + RNG.normal(size=truth.shape) * 0.2, 0.02, 0.98)
+    joint, costs, marginals = choose_joint(held_out(truth, vague), get_criterion(cost), ("independent", "observed"))
+    assert isinstance(joint, Observed)
+    assert costs["observed"] < 0.8 * costs["independent"]
+    assert marginals.shape == truth.shape
+    assert np.array_equal(joint.labels, np.unique(SETS, axis=0))
+    assert np.array_equal(joint.frequency, [2, 2, 2])  # of all rows
+
+
+@pytest.mark.parametrize("criterion", [get_criterion("f1"), CRITERIA["macro_f1"]])
+def test_labels_stay_independent_where_they_are(criterion):
+    P = RNG.random((300, 3))
+    truth = (RNG.random(P.shape) < P).astype(np.uint8)
+    joint, costs, marginals = choose_joint(held_out(truth, P), criterion, ("independent", "observed"))
+    assert isinstance(joint, Independent)
+    assert costs.keys() == {"independent", "observed"}
+    assert np.array_equal(marginals, P)
+    forced, costs, _ = choose_joint(held_out(truth, P), criterion, ("observed",))
+    assert isinstance(forced, Observed)
+    assert costs.keys() == {"observed"}
+
+
+def test_the_same_evidence_counted_twice_is_made_less_sharp():
+    which = RNG.integers(2, size=400)
+    told = np.where(RNG.random(400) < 0.8, which, 1 - which)  # right in four rows out of five, in all labels alike
+    both = np.array([[0, 0, 0], [1, 1, 1]], np.uint8)
+    P = np.where(both[told] == 1, 0.8, 0.2)
+    joint, _, marginals = choose_joint(held_out(both[which], P), get_criterion("f1"), ("observed",))
+    assert joint.sharpness <= 0.4  # three labels say the same: a third is right
+    assert np.abs(marginals - P).max() < 0.05
