@@ -17,8 +17,8 @@ from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 
 from benchmarks.data import load, split
 from clems import BR, CC, CFT, PCC, get_cost
-from clems.decoding import RULES, rule_for
-from clems.forest import default_classifier
+from clems.decisions.rules import RULES, rule_for
+from clems.trees.growing import default_classifier
 
 FORESTS = {
     "random forest": RandomForestClassifier(20, random_state=0),
@@ -110,7 +110,7 @@ COSTS = ["rank", "f1", "zero_one", "accuracy"]
 
 def prefixes_of(model: PCC, X) -> float:
     """Mean number of distinct prefixes of a row's draws, over the labels."""
-    posterior = model._posterior(X)
+    posterior = model.posterior(X)
     counts = []
     for label in range(len(model.chain_.order)):
         bits = posterior.labels[:, model.chain_.order[:label]]

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
 
-from clems import COSTS, LEARNERS
-from clems.counts import as_dense
 from clems.datasets import load_dataset
-from clems.experiments.spec import read_spec
-from clems.experiments.tables import read_printed
-
-PAPER = Path(__file__).parents[1] / "experiments" / "paper"
+from clems.labels.matrix import as_dense
 
 
 def load(name: str) -> tuple[Any, np.ndarray]:
@@ -28,48 +21,10 @@ def load(name: str) -> tuple[Any, np.ndarray]:
     return data.X, as_dense(data.Y)
 
 
-def divided(name: str) -> tuple[Any, np.ndarray, Any, np.ndarray]:
-    """Features and labels of the file that the paper's Table 3 trains on, and of the one that it tests on."""
-    try:
-        data = read_spec(PAPER / "table3.toml").load(name)
-    except FileNotFoundError as error:
-        sys.exit(str(error))
-    X, Y, n = data.whole.X, as_dense(data.whole.Y), data.n_train
-    return X[:n], Y[:n], X[n:], Y[n:]
-
-
 def split(n: int, repetition: int) -> tuple[np.ndarray, np.ndarray]:
     """Training half and test quarter of a random split 50/25/25."""
     order = np.random.RandomState(repetition).permutation(n)
     return order[: n // 2], order[n - n // 4 :]
-
-
-def mean_costs(learner: str, dataset: str, cost: str, splits: int, **settings: Any) -> np.ndarray:
-    """Mean test cost of a learner, trained for the cost if it can be, on each of some random splits."""
-    X, Y = load(dataset)
-    kind = LEARNERS[learner]
-    settings |= {"cost": cost} if kind.cost_sensitive else {}
-
-    def mean_cost(repetition: int) -> float:
-        train, test = split(len(Y), repetition)
-        model = kind(**settings, random_state=repetition, n_jobs=-1).fit(X[train], Y[train])
-        return COSTS[cost].rowwise(Y[test], model.predict(X[test])).mean()
-
-    return np.array([mean_cost(repetition) for repetition in range(splits)])
-
-
-def printed(table: str) -> pd.Series:
-    """What a table of the paper prints, by dataset, learner and criterion; learners as its experiment calls them."""
-    values = read_printed(PAPER / "printed" / f"{table}.csv")
-    return pd.Series({place: mean for place, (mean, _) in values.items()}).rename_axis(
-        ["dataset", "learner", "criterion"]
-    )
-
-
-def printed_cost(dataset: str, learner: str, cost: str) -> float | None:
-    """What the paper's Table 2 prints, as a cost; None where it is left blank."""
-    value = printed("table2").get((dataset, learner, cost))
-    return 1 - value if value is not None and COSTS[cost].as_score else value
 
 
 def like_eurlex(n: int = 19_348, d: int = 5_000, K: int = 412, L: int = 1_615) -> tuple[Any, np.ndarray]:

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.chains import peak_growth, times
 from benchmarks.data import like_eurlex
-from clems import CLEMS, COSTS, CPLST, ECC, PLST, SLEEC, FaIE
+from clems import CLEMS, CPLST, CRITERIA, ECC, PLST, SLEEC, FaIE
 
 EMBEDDINGS = {
     "PLST": PLST(),
@@ -53,9 +53,11 @@ def encode(name: str, X, Y) -> None:
     model = EMBEDDINGS[name]
     if isinstance(model, ECC):
         model.fit(X, Y)
+    elif isinstance(model, CLEMS):
+        model.criterion_ = CRITERIA["f1"]
+        model._embed(Y, None, np.random.RandomState(0))
     else:
-        model.cost_ = COSTS["f1"]
-        model._fit_encode(X, Y, None, np.random.RandomState(0))
+        model._encode(X, Y, None, np.random.RandomState(0))
 
 
 def size_of(*arrays) -> float:

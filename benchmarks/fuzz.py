@@ -22,7 +22,7 @@ import pandas as pd
 from scipy import sparse
 
 from clems.datasets import DataError, Limits, read_arff, read_libsvm, read_table
-from clems.datasets.mulan import labels_of_xml
+from clems.datasets.formats.mulan import labels_of_xml
 
 LIMITS = Limits(total=64 << 20, columns=1_000_000)
 SECONDS = 10  # a file of a few hundred bytes that takes longer hangs
@@ -117,12 +117,12 @@ READERS = {
 
 # The fast ways of readers, and what to put in their place so that everything is read in the slow way.
 SLOW = {
-    "clems.datasets.arff._plain_dense_rows": lambda *_: None,
-    "clems.datasets.arff._plain_sparse_rows": lambda *_: None,
-    "clems.datasets.attributes._plain_lines": lambda block: (len(block), len(block), []),
-    "clems.datasets.libsvm._plain_rows": lambda *_: None,
-    "clems.datasets.cells._by_pandas": lambda *_: None,
-    "clems.datasets.cells._all_numbers": lambda *_: None,
+    "clems.datasets.formats.arff_rows._plain_dense_rows": lambda *_: None,
+    "clems.datasets.formats.arff_rows._plain_sparse_rows": lambda *_: None,
+    "clems.datasets.formats.arff_header._plain_lines": lambda block: (len(block), len(block), []),
+    "clems.datasets.formats.libsvm._plain_rows": lambda *_: None,
+    "clems.datasets.text.cells._by_pandas": lambda *_: None,
+    "clems.datasets.text.cells._all_numbers": lambda *_: None,
 }
 
 

@@ -15,8 +15,8 @@ from scipy import sparse
 
 from clems.datasets import read_arff
 from clems.datasets.catalogue import _files, _homes
-from clems.datasets.mulan import labels_of_xml, xml_beside
-from clems.datasets.source import Source
+from clems.datasets.formats.mulan import labels_of_xml, xml_beside
+from clems.datasets.text.source import Source
 
 TEXT = """\
 # Reading ARFF
