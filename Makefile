@@ -75,8 +75,8 @@ any-model: $(VENV)/.bench  ## What decisions for a cost are worth to other peopl
 fuzz: $(VENV)/.test  ## Half a million mutated files for the readers; about six minutes.
 	$(BIN)/python -m benchmarks.fuzz --files 500000 --output benchmarks/results/fuzz.md
 
-same-as: $(VENV)/.test  ## Whether all learners answer as at another commit: make same-as REV=1e78cbe; a few minutes.
-	$(BIN)/python -m tools.same_as $(REV)
+same-as: $(VENV)/.test  ## Whether all learners answer as at another commit: make same-as REV=1e78cbe OPTIONS=--unrounded; a few minutes.
+	$(BIN)/python -m tools.same_as $(REV) $(OPTIONS)
 
 attack: $(VENV)/.test fuzz  ## Hostile models, odd files and input, signals at bad moments; about half an hour. Goes on in attack-long.
 	$(BIN)/python -m attack.models --files 10000 --seed 1

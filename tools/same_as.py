@@ -5,6 +5,8 @@ cost with every decoder on three datasets (generated; dense and sparse real ones
 and compares predictions, probabilities, expected costs and the best label vectors to the last bit. It prints what
 differs.
 
+With ``--unrounded`` trees grow on targets as they were before these were rounded: nothing then differs from 1e78cbe.
+
 ``python -m tools.same_as --kernels Haswell SkylakeX`` compares the working tree with itself under two kernels of
 OpenBLAS, which round differently.
 
@@ -20,6 +22,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +36,7 @@ SETTINGS = {"n_trees": 6, "n_rounds": 1, "n_folds": None, "n_samples": 30, "rand
 LABEL_BASED = ["micro_f1", "macro_f1"]
 DECODERS = ["auto", "nearest", "expected", "exact"]
 ESTIMATORS = ["forest", "neighbours", "ridge"]  # of CLEMS: each has its own way to probabilities
+ALL_DIGITS = 500  # so many binary digits of a target leave it as it is
 REAL = {"dense": "emotions", "sparse": "medical"}
 
 
@@ -48,7 +52,8 @@ def write_data(folder: Path) -> list[str]:
             chosen = np.random.RandomState(0).permutation(data.X.shape[0])[: sum(ROWS)]
             made[name] = data.X[chosen], sparse.csr_array(data.Y)[chosen].toarray()
     for name, (features, labels) in made.items():
-        frequent = np.sort(np.argsort(-labels[: ROWS[0]].sum(axis=0), kind="stable")[:LABELS])
+        counts = labels[: ROWS[0]].sum(axis=0, dtype=np.int64)  # signed: the rarest must not come first
+        frequent = np.sort(np.argsort(-counts, kind="stable")[:LABELS])
         np.save(folder / f"{name}-Y.npy", labels[:, frequent])
         if sparse.issparse(features):
             sparse.save_npz(folder / f"{name}-X.npz", sparse.csr_array(features))
@@ -110,9 +115,13 @@ def dense(answer: Any) -> np.ndarray:
     return np.asarray(answer.toarray() if sparse.issparse(answer) else answer, np.float64)
 
 
-def answer_all(folder: Path, names: list[str], output: Path) -> None:
+def answer_all(folder: Path, names: list[str], output: Path, unrounded: bool) -> None:
     """Fit everything and write all answers; what is refused is an answer too."""
     warnings.simplefilter("ignore")
+    if unrounded and find_spec("clems.trees"):  # commits before had no package of that name, and did not round
+        from clems.trees import growing
+
+        growing.DIGITS = ALL_DIGITS
     found: dict[str, np.ndarray] = {}
     for name in names:
         X, Y = read_data(folder, name)
@@ -154,7 +163,9 @@ def install(revision: str, folder: Path) -> Path:
     return target
 
 
-def answered(sides: dict[str, tuple[Path, dict[str, str]]], folder: Path) -> list[dict[str, np.ndarray]]:
+def answered(
+    sides: dict[str, tuple[Path, dict[str, str]]], folder: Path, unrounded: bool
+) -> list[dict[str, np.ndarray]]:
     """Answers of each side, which is a folder to import clems from and variables of the environment."""
     names = write_data(folder)
     for missing in {*REAL.values()} - {*names}:
@@ -163,6 +174,7 @@ def answered(sides: dict[str, tuple[Path, dict[str, str]]], folder: Path) -> lis
     for side, (source, variables) in sides.items():
         own = {**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1", "PYTHONSAFEPATH": "1", **variables}
         command = [sys.executable, __file__, side, "--answer", str(folder), f"{folder}/{side}.npz", *names]
+        command += ["--unrounded"] if unrounded else []
         running.append(subprocess.Popen(command, env=own))
     ends = [process.wait() for process in running]
     if any(ends):
@@ -174,11 +186,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("revision", nargs="?", help="the commit to compare with")
     parser.add_argument("--kernels", nargs=2, help="compare kernels of OpenBLAS instead, such as Haswell SkylakeX")
+    parser.add_argument("--unrounded", action="store_true", help="do not round what trees are grown on")
     parser.add_argument("--answer", nargs="+", help=argparse.SUPPRESS)  # one side of the comparison
     options = parser.parse_args()
     if options.answer:
         folder, output, *names = options.answer
-        return answer_all(Path(folder), names, Path(output))
+        return answer_all(Path(folder), names, Path(output), options.unrounded)
     with tempfile.TemporaryDirectory() as place:
         folder, here = Path(place), ROOT / "src"
         if options.kernels:
@@ -187,7 +200,7 @@ def main() -> None:
             sides = {"now": (here, {}), "then": (install(options.revision, folder), {})}
         else:
             parser.error("a commit, or --kernels")
-        now, then = answered(sides, folder)
+        now, then = answered(sides, folder, options.unrounded)
     lines = compare(now, then)
     print("\n".join(lines), end="\n" if lines else "")
     other = f"with {options.kernels[1]}" if options.kernels else f"at {options.revision}"
