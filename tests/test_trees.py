@@ -13,7 +13,7 @@ from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomFo
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
 
-from clems.trees.growing import WIDE, as_columns, default_classifier, default_forest, grow_trees
+from clems.trees.growing import DIGITS, WIDE, as_columns, default_classifier, default_forest, grow_trees, rounded
 from clems.trees.leaf_table import sort_into_leaves
 from clems.trees.reading import ancestors, as_rows, has_trees, leaves_of, predictions_of, starts_of, trees_of, truncated
 
@@ -172,17 +172,17 @@ def test_what_has_no_trees_is_not_truncated(other):
     assert truncated(other, 2) is other
 
 
-def told_apart(one, other):
+def distinguished(one, other):
     """Squares of z-scores by which the means of two samples of trees differ, shape (rows, outputs)."""
     error = sum(sample.var(axis=0, ddof=1) / len(sample) for sample in (one, other))
     return (one.mean(axis=0) - other.mean(axis=0)) ** 2 / error
 
 
 def check_samples(cut, grown_to, grown_further):
-    squares = told_apart(cut, grown_to)
+    squares = distinguished(cut, grown_to)
     assert 0.2 < squares.mean() < 2
     assert squares.max() < 5**2
-    assert told_apart(cut, grown_further).mean() > 5
+    assert distinguished(cut, grown_further).mean() > 5
 
 
 SPREAD = np.random.default_rng(1).normal(size=(300, 4))
@@ -223,6 +223,28 @@ def same_trees(one, other):
     assert np.array_equal(leaves_of(one.trees, NEW), leaves_of(other.trees, NEW))
     for tree, twin in zip(one.trees, other.trees, strict=True):
         assert np.array_equal(tree.tree_.threshold, twin.tree_.threshold)
+
+
+def test_targets_are_rounded_by_less_than_a_millionth_of_the_greatest():
+    targets = RNG.normal(size=(200, 4)) * 10.0 ** RNG.integers(-9, 9, 4)
+    off = abs(rounded(targets) - targets)
+    assert 0 < off.max() <= abs(targets).max() / 2**DIGITS
+    assert np.array_equal(rounded(rounded(targets)), rounded(targets))
+    assert np.array_equal(rounded(targets / 1024), rounded(targets) / 1024)
+    assert not rounded(np.zeros((3, 2))).any()
+
+
+@pytest.mark.parametrize("columns", [3, WIDE + 4])
+def test_the_last_digits_of_targets_do_not_change_trees(columns):
+    """Features are so alike that many splits are equally good, up to the last digits of the targets."""
+    same, points = np.repeat(RNG.integers(0, 2, (N, 1)), 5, axis=1) + X.round(), RNG.normal(size=(GROUPS, columns))
+    one, other = (
+        grown(X=same, targets=[points * (1 + change)], n_trees=20)
+        for change in (0, RNG.choice([-1e-15, 0, 1e-15], points.shape))
+    )
+    for a, b in zip(one.trees, other.trees, strict=True):
+        for part in ("feature", "threshold", "children_left", "children_right"):
+            assert np.array_equal(getattr(a.tree_, part), getattr(b.tree_, part))
 
 
 def test_the_number_of_jobs_changes_nothing():
