@@ -62,6 +62,14 @@ def test_error_falls_and_is_that_of_all_rows(rank):
     assert made.error == pytest.approx(error_by_rows(made.codes, 5))
 
 
+@pytest.mark.parametrize("rank", [3, 5, 7])
+def test_it_stops_at_the_first_step_that_lowers_the_error_by_less_than_tol(rank):
+    """By less than that share of it, or of a thousandth where it is smaller."""
+    history = factors(rank, max_iter=10_000, tol=1e-2).history
+    enough = -np.diff(history) > 1e-2 * np.maximum(history[:-1], 1e-3)
+    assert enough.tolist() == [True] * (len(history) - 2) + [False]
+
+
 @each_rank
 def test_better_than_random_factors(rank):
     made = factors(rank, max_iter=1)

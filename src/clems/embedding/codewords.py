@@ -213,7 +213,8 @@ def grouped(kinds: Integers, group_size: int, random_state: np.random.RandomStat
     room[: total % number] += 1
     groups: list[list[int]] = [[] for _ in range(number)]
     _, kind, copies = np.unique(kinds, return_inverse=True, return_counts=True)
-    # The kind of most copies first, and always into the groups with most room: no other way needs fewer repeats.
+    # Always into the groups with most room: so rooms differ by at most one, and a kind comes twice into a group only if
+    # it has more copies than there are groups.
     for which in np.lexsort((random_state.permutation(len(copies)), -copies)):
         bits = random_state.permutation(np.flatnonzero(kind == which))
         while len(bits):

@@ -117,7 +117,7 @@ def factorise(
     max_iter : int
         Most steps.
     tol : float
-        It stops when a step lowers the error by less than this share.
+        It stops when a step lowers the error by less than this share of it, or of a thousandth if it is smaller.
     """
     max_iter = check_count(max_iter, "max_iter")
     check_tol(tol)
