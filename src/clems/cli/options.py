@@ -20,10 +20,10 @@ STANDARD = "-"
 
 
 def complete_cost(start: str) -> list[str]:
-    """Complete the name of a cost; criteria, which are named here, would import scikit-learn at every key."""
-    from clems.costs.formulas import COSTS
+    """Complete the name of a cost, or of a criterion of all rows together."""
+    from clems.costs import CRITERIA
 
-    return [name for name in (*COSTS, "micro_f1", "macro_f1") if name.startswith(start)]
+    return [name for name in CRITERIA if name.startswith(start)]
 
 
 def _not_zero(jobs: int | None) -> int | None:
