@@ -30,6 +30,7 @@ from clems.datasets.new_rows import NewRows
 from clems.datasets.wanted import Wanted
 from clems.evaluation.evaluate import evaluate
 from clems.experiments.backends import BACKENDS
+from clems.trees import leaf_table
 
 LABELS = ["tag_bug", "tag new, or not", "tag_urgent"]
 FEATURES = ["length", "words", "age", "calls"]
@@ -101,8 +102,8 @@ def expected(model="numbers.clems", data="test.csv", drop=("id", "colour"), **op
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_classifier_by_its_name(estimator, here, tmp_path, capfd):
     fit = ["fit", "train.csv", "--labels", "tag*", "--drop", "id,colour", "--cost", "prices.csv", "--set", "cv=2"]
-    told = ["--learner", "cost_sensitive", "--estimator", estimator, "--output", tmp_path / "m.clems"]
-    code, _, said = run(capfd, *fit, *told)
+    options = ["--learner", "cost_sensitive", "--estimator", estimator, "--output", tmp_path / "m.clems"]
+    code, _, said = run(capfd, *fit, *options)
     assert code == 0, said
     assert "CostSensitiveClassifier for prices.csv on" in said
     assert "; mean cost of held-out rows " in said
@@ -239,6 +240,22 @@ def test_probabilities_and_expected_costs(here, capfd):
     np.testing.assert_allclose(table["expected_cost"], model.expected_cost(X), atol=1e-12)
     _, out, _ = run(capfd, "predict", "numbers.clems", "test.csv", "--cost", "hamming", "-q")
     np.testing.assert_array_equal(predictions_of(out), model.predict(X, cost="hamming"))
+
+
+def test_each_row_is_read_once(here, tmp_path, capfd, monkeypatch):
+    read, leaves_of = [], leaf_table.leaves_of
+    monkeypatch.setattr(
+        leaf_table, "leaves_of", lambda trees, X, *jobs: read.append(X.shape[0]) or leaves_of(trees, X, *jobs)
+    )
+    for command, *options in (
+        ("predict", "--proba", "--expected-cost"),
+        ("predict", "--proba", "--expected-cost", "--cost", "accuracy", "--abstain-at", 0.5, "--at-most", 2),
+        ("evaluate", "--unit", "€", "--abstain-at", 2),
+        ("report", "--abstain-at", 2, "--output", tmp_path / "report.html"),
+    ):
+        read.clear()
+        assert run(capfd, command, "numbers.clems", "test.csv", "-q", *options)[0] == 0
+        assert read == [60]
 
 
 def test_budgets_and_rows_that_are_handed_over(here, tmp_path, capfd):
@@ -414,13 +431,13 @@ def test_evaluation_is_that_of_the_library(here, capfd):
     found = evaluate(load("numbers.clems"), data.feature_frame(), data.label_frame())
     code, out, _ = run(capfd, "evaluate", "numbers.clems", "test.csv", "--json")
     assert code == 0
-    told = json.loads(out)
-    assert told["rows"] == 60
-    assert told["criteria"] == pytest.approx(found.criteria)
+    shown = json.loads(out)
+    assert shown["rows"] == 60
+    assert shown["criteria"] == pytest.approx(found.criteria)
     pd.testing.assert_frame_equal(
-        pd.DataFrame(told["labels"]).T.astype(float), found.labels.astype(float), check_names=False
+        pd.DataFrame(shown["labels"]).T.astype(float), found.labels.astype(float), check_names=False
     )
-    pd.testing.assert_frame_equal(pd.DataFrame(told["reliability"]), found.reliability)
+    pd.testing.assert_frame_equal(pd.DataFrame(shown["reliability"]), found.reliability)
     code, out, _ = run(capfd, "evaluate", "numbers.clems", "test.csv")
     assert code == 0
     for word in ("prices.csv ↓", *LABELS, "precision", "realised"):
@@ -429,9 +446,9 @@ def test_evaluation_is_that_of_the_library(here, capfd):
 
 def test_inspect(here, capfd):
     code, out, _ = run(capfd, "inspect", "numbers.clems", "--json")
-    told = json.loads(out)
-    assert (code, told["learner"], told["cost"], told["label_names"]) == (0, "CLEMS", "prices.csv", LABELS)
-    assert told["feature_names"] == FEATURES
+    shown = json.loads(out)
+    assert (code, shown["learner"], shown["cost"], shown["label_names"]) == (0, "CLEMS", "prices.csv", LABELS)
+    assert shown["feature_names"] == FEATURES
     assert "prices.csv" in run(capfd, "inspect", "numbers.clems")[1]
     code, out, _ = run(capfd, "inspect", "train.csv", "--json")
     kinds = {column["column"]: column["holds"] for column in json.loads(out)["columns"]}
@@ -444,8 +461,8 @@ def test_inspect(here, capfd):
         code, out, _ = run(capfd, "inspect", "comma.csv", "--delimiter", ";", "--decimal", decimal, "--json")
         assert [column["holds"] for column in json.loads(out)["columns"]] == [kind, "numbers"]
     code, out, _ = run(capfd, "inspect", "train.csv", "--labels", "tag*", "--drop", "id", "--json")
-    told = json.loads(out)
-    assert (told["rows"], told["features"], told["label_names"]) == (150, 5, LABELS)  # words are one feature
+    shown = json.loads(out)
+    assert (shown["rows"], shown["features"], shown["label_names"]) == (150, 5, LABELS)  # words are one feature
 
 
 def test_datasets(tmp_path, monkeypatch, capfd):
@@ -642,8 +659,8 @@ def test_wrong_usage_has_a_code_of_its_own(here, capfd, arguments):
 
 
 def test_advice_is_for_the_command_line():
-    told = in_flags("x.csv: say it, for instance separator=';', or pass labels= their names, or by labels=....")
-    assert told == "x.csv: say it, for instance --separator ';', or pass --labels their names, or by --labels ."
+    message = in_flags("x.csv: say it, for instance separator=';', or pass labels= their names, or by labels=....")
+    assert message == "x.csv: say it, for instance --separator ';', or pass --labels their names, or by --labels ."
 
 
 # Help and completion.
