@@ -35,7 +35,7 @@ from clems import LEARNERS
 
 TREES = {"regressor": DecisionTreeRegressor(), "classifier": DecisionTreeClassifier()}
 CHEAP = {"n_rounds": 2, "n_samples": 20, "n_neighbors": 3, "n_trees": 3, "random_state": 0}
-SAME, TOLD, EITHER = "same answer", "told", "same answer or told"
+SAME, REFUSED, EITHER = "same answer", "refused", "same answer or refused"
 TRAIN, TEST, FEATURES, LABELS = 50, 20, 8, 3
 PATIENCE = 120  # seconds that another process may take
 
@@ -149,12 +149,12 @@ def watched(call, wanted, *given):
         except (ValueError, TypeError) as error:
             if not str(error).strip():
                 raise Failure(f"{type(error).__name__} without a sentence") from error
-            ended = TOLD
+            ended = REFUSED
             if wanted == SAME:
-                raise Failure(f"told {str(error).splitlines()[0]!r}") from error
+                raise Failure(f"refused with {str(error).splitlines()[0]!r}") from error
     if heard:
         raise Failure(f"warned {heard[0].category.__name__}: {heard[0].message}")
-    if wanted == TOLD and ended == SAME:
+    if wanted == REFUSED and ended == SAME:
         raise Failure("answered what has no answer")
     for one, old in zip(given, before, strict=True):
         for part, was in zip(snapshot(one), old, strict=True):
@@ -306,7 +306,7 @@ def forms(seed):
     for dtype in TYPES:
         yield "types", dtype, partial(cast, dtype=dtype), SAME
     for name, form in NO_NUMBERS.items():
-        yield "types", name, form, TOLD
+        yield "types", name, form, REFUSED
     for name, form in LAYOUTS.items():
         yield "layouts", name, form, EITHER if name == "matrix" else SAME
     for name, form in FRAMES.items():
@@ -411,10 +411,10 @@ def attacks_by_shape(name, seed) -> Iterator[Attack]:
         "fewer labels than rows": (X, Y[:-1]),
     }
     for what, given in empty.items():
-        yield Attack(name, "shapes", what, lambda given=given: watched(lambda: new(name).fit(*given), TOLD))
+        yield Attack(name, "shapes", what, lambda given=given: watched(lambda: new(name).fit(*given), REFUSED))
     for what, given in {"no rows": new_X[:0], "fewer features": new_X[:, 1:], "more": np.tile(new_X, 2)}.items():
         call = partial(fitted(name, seed).predict, given)
-        yield Attack(name, "shapes", f"{what} in predict", lambda call=call: watched(call, TOLD))
+        yield Attack(name, "shapes", f"{what} in predict", lambda call=call: watched(call, REFUSED))
 
 
 def attacks_by_weight(name, seed) -> Iterator[Attack]:
@@ -475,7 +475,7 @@ def attacks_by_weight(name, seed) -> Iterator[Attack]:
         "sparse": sparse.csr_array(ones[None]),
     }
     for what, weight in bad.items():
-        yield Attack(name, "weights", what, lambda weight=weight: watched(lambda: weighted(weight), TOLD))
+        yield Attack(name, "weights", what, lambda weight=weight: watched(lambda: weighted(weight), REFUSED))
 
 
 def attacks_by_size(name, seed) -> Iterator[Attack]:
@@ -483,11 +483,11 @@ def attacks_by_size(name, seed) -> Iterator[Attack]:
     X, Y, new_X = data(seed)
     powers = [-1074, -1030, -600, -130, -30, 30, 60, 120]
     sizes = {f"times 2^{power}": (partial(np.ldexp, x2=power), SAME) for power in powers}
-    sizes |= {f"times 2^{power}": (partial(np.ldexp, x2=power), TOLD) for power in (128, 400, 511, 512, 1000, 1016)}
+    sizes |= {f"times 2^{power}": (partial(np.ldexp, x2=power), REFUSED) for power in (128, 400, 511, 512, 1000, 1016)}
     span = 10.0 ** np.linspace(-300, 30, FEATURES)
     sizes["from 1e-300 to 1e30"] = (lambda A: A * span, SAME)
-    sizes["from 1e-300 to 1e300"] = (lambda A: A * span**-1, TOLD)
-    sizes["1e200 added"] = (lambda A: A + 1e200, TOLD)
+    sizes["from 1e-300 to 1e300"] = (lambda A: A * span**-1, REFUSED)
+    sizes["1e200 added"] = (lambda A: A + 1e200, REFUSED)
     sizes["1e30 added"] = (lambda A: A + 1e30, SAME)
     for (what, (change, wanted)), form, trees in product(sizes.items(), (np.asarray, sparse.csr_array), (False, True)):
 
@@ -695,7 +695,7 @@ def report(counts, failures, seed, seconds):
         f"|---{'|---:' * (len(kinds) + 1)}|",
     ]
     for name in dict.fromkeys(name for name, _, _ in counts):
-        cells = [f"{counts[name, kind, SAME]} + {counts[name, kind, TOLD]}" for kind in kinds]
+        cells = [f"{counts[name, kind, SAME]} + {counts[name, kind, REFUSED]}" for kind in kinds]
         lines.append(f"| {name} | {' | '.join(cells)} | {sum(counts[name, kind, 'failed'] for kind in kinds)} |")
     if failures:
         lines += ["", "## Failures", "", *(f"- {failure}" for failure in failures)]

@@ -645,14 +645,14 @@ def report(counts: Counter[tuple[str, str]], command: str, seconds: float) -> st
     lines += [f"| {form} | " + " | ".join(f"{n:,}" for n in row) + " |" for form, row in table.items()]
     lines += [
         "",
-        f"Others read every {SECOND}th file of those that are meant for them:",
+        f"Others read every {SECOND}th file of those in their format:",
         "",
         "| library | files | as `float` reads them | with other values | refused |",
         "|---|---|---|---|---|",
     ]
     for who in ("liac-arff", "pandas", "scikit-learn"):
-        told = [counts[who, what] for what in ("same", "other", "refused")]
-        lines.append(f"| {who} | " + " | ".join(f"{n:,}" for n in (sum(told), *told)) + " |")
+        numbers = [counts[who, what] for what in ("same", "other", "refused")]
+        lines.append(f"| {who} | " + " | ".join(f"{n:,}" for n in (sum(numbers), *numbers)) + " |")
     return "\n".join(lines) + "\n"
 
 

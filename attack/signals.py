@@ -314,8 +314,8 @@ def written(rows, faults, made, seconds):
         "",
     ]
     for command, calls in made.items():
-        told = ", ".join(f"{count} × {name}" for name, count in calls.items())
-        lines.append(f"- `clems {command}`: {told}")
+        listed = ", ".join(f"{count} × {name}" for name, count in calls.items())
+        lines.append(f"- `clems {command}`: {listed}")
     lines += [
         "",
         "| command | hit by | runs | old | new | broken | left | faults |",

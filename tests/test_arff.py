@@ -340,7 +340,7 @@ def tables(draw):
     n, d = draw(SHAPES)
     words = ("u", "it's", "a, b", "%c", "{d}", "?e", " ")
     kinds = [draw(st.sampled_from(["number", "switch", "word"])) for _ in range(d)] + ["switch"]
-    written, meant = [], []
+    written, expected = [], []
     for _ in range(n):
         row, values = [], []
         for place, kind in enumerate(kinds):
@@ -357,28 +357,28 @@ def tables(draw):
                 values.append(value)
             del place
         written.append(row)
-        meant.append(values)
+        expected.append(values)
     listed = ",".join("'" + word.replace("'", "\\'") + "'" for word in words)
     types = {"number": "numeric", "switch": "{0,1}", "word": f"{{{listed}}}"}
     header = "@relation r\n" + "".join(f"@attribute x{i} {types[kind]}\n" for i, kind in enumerate(kinds)) + "@data\n"
-    return header, written, np.array(meant, float)
+    return header, written, np.array(expected, float)
 
 
 @given(tables(), st.booleans(), st.sampled_from(["\n", "\r\n", "\n\n", "\n%\n"]), st.sampled_from([",", ", ", " ,"]))
 def test_what_is_written_is_read(table, is_sparse, end, comma):
-    header, written, meant = table
+    header, written, expected = table
     if is_sparse:
         kept = [
             [f"{place} {value}" for place, value in enumerate(row) if codes[place] != 0]
-            for row, codes in zip(written, meant, strict=True)
+            for row, codes in zip(written, expected, strict=True)
         ]
         rows = ["{" + comma.join(row) + "}" for row in kept]
     else:
         rows = [comma.join(row) for row in written]
     data = read(header + end.join(rows) + end)
     assert sparse.issparse(data.X) == is_sparse
-    assert np.array_equal(dense(data.X), meant[:, :-1], equal_nan=True)
-    assert np.array_equal(dense(data.Y), meant[:, -1:])
+    assert np.array_equal(dense(data.X), expected[:, :-1], equal_nan=True)
+    assert np.array_equal(dense(data.Y), expected[:, -1:])
 
 
 def columns_of(header):
@@ -407,12 +407,12 @@ def test_the_fast_way_reads_what_the_slow_way_reads(text, framed):
 
 @given(tables())
 def test_liac_arff_reads_the_same(table):
-    header, written, meant = table
+    header, written, expected = table
     text = header + "\n".join(",".join(row) for row in written) + "\n"
     rows = liac.load(io.StringIO(text), encode_nominal=True)["data"]
     found = read(text)
     theirs = np.array([[math.nan if cell is None else cell for cell in row] for row in rows], float)
-    assert np.array_equal(theirs, meant, equal_nan=True)
+    assert np.array_equal(theirs, expected, equal_nan=True)
     assert np.array_equal(found.X, theirs[:, :-1], equal_nan=True)
     assert np.array_equal(found.Y, theirs[:, -1:])
 

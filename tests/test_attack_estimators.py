@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from attack.estimators import SAME, TOLD, campaign, digest
+from attack.estimators import REFUSED, SAME, campaign, digest
 from clems import BR, LEARNERS
 
 
@@ -16,11 +16,11 @@ def some(step, kinds=None):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_attacks_end_in_the_same_answer_or_are_told(name):
+def test_attacks_end_in_the_same_answer_or_are_reported(name):
     counts, failures = campaign([name], seed=1, processes=False, keep=some(37))
     assert failures == []
     assert counts.total() >= 10
-    for ended in (SAME, TOLD):
+    for ended in (SAME, REFUSED):
         assert sum(n for (_, _, end), n in counts.items() if end == ended) > 0
 
 
@@ -59,15 +59,15 @@ def writes(self, X, honest):
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "message"),
     [(raises, "IndexError: out"), (differs, "differ"), (warns, "RuntimeWarning"), (writes, "an input was changed")],
 )
-def test_attacks_find_faults(fault, told, monkeypatch):
+def test_attacks_find_faults(fault, message, monkeypatch):
     honest = BR.predict
     monkeypatch.setattr(BR, "predict", lambda self, X: fault(self, X, honest))
     wanted = {"X of predict: int16", "X of predict: float32"}
     _, failures = campaign(["br"], seed=2, processes=False, keep=lambda attack: attack.name in wanted)
-    assert any(told in failure for failure in failures)
+    assert any(message in failure for failure in failures)
 
 
 def test_attacks_find_what_is_answered_but_has_no_answer(monkeypatch):

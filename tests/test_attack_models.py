@@ -30,7 +30,7 @@ def test_changed_files_do_no_harm(files, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("harm", "told"),
+    ("harm", "message"),
     [
         ("import os; os.kill(os.getpid(), 11)", "crashed: signal 11"),
         ("while True: pass", "took longer than"),
@@ -38,13 +38,13 @@ def test_changed_files_do_no_harm(files, tmp_path):
         ("raise KeyError", "load raised KeyError"),
     ],
 )
-def test_harm_is_found(harm, told, files, tmp_path, monkeypatch):
+def test_harm_is_found(harm, message, files, tmp_path, monkeypatch):
     monkeypatch.setattr(models, "load", lambda path: exec(harm))
-    monkeypatch.setattr(models, "SECONDS", 1 if "longer" in told else 60)
+    monkeypatch.setattr(models, "SECONDS", 1 if "longer" in message else 60)
     monkeypatch.setattr(models, "MEMORY", 100 << 20)
     found = outcomes(files, tmp_path, 1)
     assert len(found) == 1
-    assert all(end.startswith(told) for *_, end in found)
+    assert all(end.startswith(message) for *_, end in found)
 
 
 def test_files_that_are_loaded_without_their_digest_are_found(files, tmp_path, monkeypatch):

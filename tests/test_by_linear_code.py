@@ -115,8 +115,8 @@ def test_cplst_of_groups_predicts_means_of_groups(size):
 def test_cplst_forgets_labels_that_features_do_not_tell():
     rng = np.random.default_rng(0)
     features = rng.standard_normal((300, 3))
-    told = (features[:, 0] > 1).astype(int)
-    labels = np.column_stack([rng.integers(0, 2, 300), rng.integers(0, 2, 300), told])
+    by_features = (features[:, 0] > 1).astype(int)
+    labels = np.column_stack([rng.integers(0, 2, 300), rng.integers(0, 2, 300), by_features])
     assert np.abs(fit(PLST, features, labels, n_components=1).components_[0]).argmax() != 2
     assert np.abs(fit(CPLST, features, labels, n_components=1).components_[0]).argmax() == 2
 
@@ -165,12 +165,12 @@ def test_faie_by_features_and_by_rows(alpha, monkeypatch):
 
 def test_faie_at_large_alpha_takes_what_features_tell_best():
     features, labels, _ = some(80, 10, 6)
-    told = [
+    explained = [
         np.trace(codes.T @ hat_matrix(features, 1.0) @ codes) / 80
         for codes in (fit(FaIE, features, labels, alpha=alpha, n_components=3).codes_ for alpha in (0, 10, 1e4))
     ]
-    assert told[0] < told[1] < told[2]
-    assert told[2] == pytest.approx(np.linalg.eigvalsh(hat_matrix(features, 1.0))[-3:].sum(), rel=1e-2)
+    assert explained[0] < explained[1] < explained[2]
+    assert explained[2] == pytest.approx(np.linalg.eigvalsh(hat_matrix(features, 1.0))[-3:].sum(), rel=1e-2)
 
 
 def test_alpha_is_the_best_on_held_out_rows(monkeypatch):

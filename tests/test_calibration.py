@@ -149,7 +149,7 @@ def test_a_row_has_no_part_in_its_own_held_out_probability():
     _, after, found = calibrate(P, other, None, fold, ["sigmoid"], False)
     assert np.array_equal(before[fold == 1], after[fold == 1])
     assert (before[fold != 1] != after[fold != 1]).any(axis=1).all()
-    assert found.log_loss.keys() == {"none", "sigmoid"}  # what was before is told, if it cannot be chosen
+    assert found.log_loss.keys() == {"none", "sigmoid"}  # what was before is reported, if it cannot be chosen
 
 
 def test_a_more_flexible_method_must_be_better_by_a_standard_error():

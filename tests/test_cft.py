@@ -158,7 +158,7 @@ def test_cft_needs_sample_weight_before_it_starts():
         BR(Spy()).fit(X, Y, np.ones(160))
 
 
-def test_rounds_heed_the_cost():
+def test_rounds_use_the_cost():
     blind, careful = (
         CFT(weighted_hamming(price), n_rounds=2, n_trees=20, random_state=0).fit(X[TRAIN], Y[TRAIN])
         for price in (1, 20)

@@ -209,11 +209,11 @@ def test_the_nearest_point_is_that_of_what_the_estimator_predicts(kind, roles):
 @pytest.mark.parametrize("cost", ["hamming", "f1", "f_beta(0.5)", "rank", "composition", "zero_one", "prices"])
 @pytest.mark.parametrize("kind", ["forest", "ridge"])
 def test_exact_decisions_are_the_best_of_all_vectors(kind, cost):
-    meant = weighted_hamming([1, 2, 3, 4, 5, 6], [6, 1, 2, 1, 1, 2]) if cost == "prices" else get_cost(cost)
+    given = weighted_hamming([1, 2, 3, 4, 5, 6], [6, 1, 2, 1, 1, 2]) if cost == "prices" else get_cost(cost)
     labels = Y[:, :6]
-    fitted = CLEMS(meant, decoder="exact", estimator=KINDS[kind], random_state=0).fit(X[TRAIN], labels[TRAIN])
+    fitted = CLEMS(given, decoder="exact", estimator=KINDS[kind], random_state=0).fit(X[TRAIN], labels[TRAIN])
     posterior = fitted.posterior(X[TEST])
-    table, of = brute(posterior, meant)
+    table, of = brute(posterior, given)
     np.testing.assert_allclose(of(fitted.predict(X[TEST])), table.min(axis=1), atol=1e-12)
     np.testing.assert_allclose(fitted.expected_cost(X[TEST]), table.min(axis=1), atol=1e-12)
 

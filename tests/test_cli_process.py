@@ -277,7 +277,7 @@ def test_processes_that_it_starts_have_streams_too_and_run_no_file_of_the_workin
     [(["predict", "model.clems", "-"], "stdin"), (["predict", "model.clems", "train.csv"], "stdout")],
     ids=["input", "output"],
 )
-def test_a_closed_stream_that_is_needed_is_told(here, forks, arguments, closed):
+def test_a_closed_stream_that_is_needed_is_reported(here, forks, arguments, closed):
     found = forks.run(*arguments, cwd=here, closed=[closed])
     assert found.returncode == 1
     assert found.stderr.decode().endswith(
@@ -302,7 +302,7 @@ def test_notes_that_cannot_be_written_are_left_out(here, forks):
 
 
 @pytest.mark.parametrize("unbuffered", [False, True])
-def test_a_full_disk_is_told(here, forks, unbuffered):
+def test_a_full_disk_is_reported(here, forks, unbuffered):
     with Path("/dev/full").open("w") as full:
         found = forks.run("predict", "model.clems", "train.csv", "-q", cwd=here, stdout=full, unbuffered=unbuffered)
     assert (found.returncode, found.stderr) == (1, b"Error: No space left on device.\n")

@@ -113,7 +113,7 @@ def test_the_classifier_that_predicts_does_not_depend_on_what_is_learned_besides
     np.testing.assert_array_equal(plain.predict(X[TEST]), learned.predict(X[TEST]))
 
 
-def test_calibration_is_told_before_and_after():
+def test_calibration_is_reported_before_and_after():
     shy = fit(ExtraTreesClassifier(30, max_depth=2))  # whose probabilities are all near those of all rows
     assert shy.calibration_.method == "sigmoid"
     assert shy.calibration_.log_loss["sigmoid"] < 0.97 * shy.calibration_.log_loss["none"]
@@ -210,7 +210,7 @@ def test_a_frozen_estimator_survives_being_cloned():
 
 
 @pytest.mark.parametrize("given", ["model", LogisticRegression, 3])
-def test_what_is_no_fitted_model_is_told(given):
+def test_what_is_no_fitted_model_is_reported(given):
     with pytest.raises(
         ValueError, match=r"^With cv='prefit', estimator must be a fitted classifier with predict_proba"
     ):

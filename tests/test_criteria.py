@@ -119,7 +119,7 @@ def test_get_criterion():
 
 @pytest.mark.parametrize("name", sorted(CRITERIA))
 @pytest.mark.parametrize("weight", [[1, 1, 1], [-1, 1], [0, 0], [np.nan, 1], ["a", "b"]])
-def test_bad_weights_are_told(name, weight):
+def test_bad_weights_are_reported(name, weight):
     Y = np.eye(2, dtype=int)
     with pytest.raises(ValueError, match="sample_weight"):
         CRITERIA[name](Y, Y, weight)

@@ -80,13 +80,13 @@ def tables_of(page):
 def test_the_tables_of_learners_and_rules_are_true():
     learners, rules = tables_of("docs/learners.md")
     assert [name for name, *_ in learners] == sorted(clems.LEARNERS)
-    for name, shown, heeds, built_on, probabilities in learners:
+    for name, shown, used, built_on, probabilities in learners:
         learner = clems.LEARNERS[name]
         assert shown == f"`{learner.__name__}`"
         times = {"training": learner.cost_at_fit, "prediction": learner.cost_at_predict}
-        when = "in " + " and ".join(time for time, heeds_then in times.items() if heeds_then)
+        when = "in " + " and ".join(time for time, used_then in times.items() if used_then)
         when = when if learner.cost_sensitive else "no"
-        assert (heeds, built_on) == (when, learner.predictor)
+        assert (used, built_on) == (when, learner.predictor)
         assert probabilities == ("yes" if hasattr(learner(), "predict_proba") else "no")
     assert [name for name, *_ in rules] == list(RULES)
     decided = {name: {*costs.split(", ")} for name, costs, _ in rules}

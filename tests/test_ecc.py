@@ -19,8 +19,8 @@ each_code = pytest.mark.parametrize("code", [*CODES])
 
 @pytest.mark.parametrize(("code", "least"), [("rrep", 5), ("hamr", 14)])
 def test_a_code_that_is_too_short_is_refused(code, least):
-    told = f"The code '{code}' needs at least {least} bits for 5 labels; got {least - 1}."
-    with pytest.raises(ValueError, match=told):
+    message = f"The code '{code}' needs at least {least} bits for 5 labels; got {least - 1}."
+    with pytest.raises(ValueError, match=message):
         ECC(code, n_components=least - 1).fit(X, Y)
     assert ECC(code, n_components=least, estimator=DecisionTreeClassifier()).fit(X, Y).code_.size == least
 
@@ -117,7 +117,7 @@ def test_a_code_of_ones_own():
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "message"),
     [
         (lambda K, M: "code", "A code has length, encode and decode; .* made 'code'."),
         (lambda K, M: Lossy(K, M - 1).encode, "A code has length"),
@@ -125,8 +125,8 @@ def test_a_code_of_ones_own():
         (lambda K, M: Wrong(K, M, 1), "Wrong.encode must return zeros and ones of shape"),
     ],
 )
-def test_a_bad_code_of_ones_own_is_refused(code, told):
-    with pytest.raises(ValueError, match=told):
+def test_a_bad_code_of_ones_own_is_refused(code, message):
+    with pytest.raises(ValueError, match=message):
         ECC(code).fit(X, Y)
 
 

@@ -548,7 +548,7 @@ def test_in_a_process_of_its_own(honest, tmp_path):
     assert ended.stderr.decode().startswith(f"Error: {path} cannot be loaded")
 
 
-def test_a_model_that_cannot_predict_is_told(honest, tmp_path):
+def test_a_model_that_cannot_predict_is_reported(honest, tmp_path):
     """Of what Python itself finds out when it is too late, the command makes a sentence."""
     path = tmp_path / "model.clems"
     path.write_bytes(changed(honest["tree"], "decision tree", lambda node: take(node, "n_outputs_")))

@@ -421,7 +421,7 @@ def test_the_same_model_has_the_same_report(model):
     assert first == second
 
 
-def test_faults_are_told_in_a_sentence(model, tmp_path, monkeypatch):
+def test_faults_are_reported_in_a_sentence(model, tmp_path, monkeypatch):
     given = model, X[TEST], Y[TEST], tmp_path / "report.html"
     with pytest.raises(ValueError, match="There are 3 images for 100 rows"):
         write_report(*given, images=X[:3])

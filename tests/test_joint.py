@@ -67,9 +67,9 @@ def test_labels_stay_independent_where_they_are(criterion):
 
 def test_the_same_evidence_counted_twice_is_made_less_sharp():
     which = RNG.integers(2, size=400)
-    told = np.where(RNG.random(400) < 0.8, which, 1 - which)  # right in four rows out of five, in all labels alike
+    guessed = np.where(RNG.random(400) < 0.8, which, 1 - which)  # right in four rows out of five, in all labels alike
     both = np.array([[0, 0, 0], [1, 1, 1]], np.uint8)
-    P = np.where(both[told] == 1, 0.8, 0.2)
+    P = np.where(both[guessed] == 1, 0.8, 0.2)
     joint, _, marginals = choose_joint(held_out(both[which], P), get_criterion("f1"), ("observed",))
     assert joint.sharpness <= 0.4  # three labels say the same: a third is right
     assert np.abs(marginals - P).max() < 0.05

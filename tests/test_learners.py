@@ -65,7 +65,7 @@ class StubbornClassifier(ClassifierMixin, BaseEstimator):
 
 LINEAR = LogisticRegression(solver="liblinear", tol=1e-8)
 MANY_CLASSES = LogisticRegression(solver="newton-cg", C=1e-3, tol=1e-6)  # which liblinear does not learn
-ESTIMATORS = {  # trees know by heart what they were trained on; the linear ones are deterministic and heed weights
+ESTIMATORS = {  # trees know by heart what they were trained on; the linear ones are deterministic and use weights
     "regressor": {
         "tree": DecisionTreeRegressor(),
         "linear": Ridge(tol=1e-12),
@@ -173,7 +173,7 @@ def tree_of(learner):
 
 
 each_learner = pytest.mark.parametrize("learner", [*VARIANTS.values()], ids=[*VARIANTS])
-each_that_heeds_costs = pytest.mark.parametrize(
+each_cost_sensitive = pytest.mark.parametrize(
     "learner", [pytest.param(learner, id=name) for name, learner in VARIANTS.items() if learner.cost_sensitive]
 )
 each_that_is_blind = pytest.mark.parametrize(
@@ -332,8 +332,8 @@ def test_what_was_seen_is_predicted_again(learner, cost):
 
 
 @pytest.mark.parametrize("dear", [[0, 2, 4], [1, 3, 5]])
-@each_that_heeds_costs
-def test_a_high_price_for_a_miss_is_heeded(learner, dear):
+@each_cost_sensitive
+def test_a_high_price_for_a_miss_is_used(learner, dear):
     prices = np.ones(6)
     prices[dear] = 20
     settings = having(learner, order="random", n_neighbors=9, n_folds=2)
@@ -345,7 +345,7 @@ def test_a_high_price_for_a_miss_is_heeded(learner, dear):
         assert careful[cheap].sum() < 1.5 * blind[cheap].sum()
 
 
-@each_that_heeds_costs
+@each_cost_sensitive
 def test_a_function_as_cost(learner):
     prices = np.arange(1, 6)
 
@@ -377,7 +377,7 @@ def test_one_fit_serves_every_cost(learner, cost):
 
 
 @pytest.mark.parametrize("cost", ["f1", "rank"])
-@each_that_heeds_costs
+@each_cost_sensitive
 def test_score_is_greater_when_better(learner, cost):
     model = fit(learner, cost=cost, estimator="forest")
     criterion = CRITERIA[cost]
@@ -403,13 +403,13 @@ def test_score_without_a_cost_is_subset_accuracy(learner):
 @each_learner
 def test_any_estimator_of_its_kind(learner, kind):
     model, own = new(learner, kind), learner.__name__
-    told = None
+    message = None
     if getattr(learner, "needs_probabilities", False) and kind in WITHOUT_PROBABILITIES:
-        told = rf"{own} needs an estimator with predict_proba, which \w+ does not have"
+        message = rf"{own} needs an estimator with predict_proba, which \w+ does not have"
     elif getattr(learner, "needs_weights", False) and kind in WITHOUT_WEIGHTS:
-        told = rf"{own} trains with weights, but \w+.fit has no parameter sample_weight"
-    if told:
-        with pytest.raises(ValueError, match=told):
+        message = rf"{own} trains with weights, but \w+.fit has no parameter sample_weight"
+    if message:
+        with pytest.raises(ValueError, match=message):
             model.fit(X[:40], Y[:40, :3])
         return
     for K in (3, 1):
@@ -747,7 +747,7 @@ def test_sparse_features_that_add_up_to_infinity(learner):
 
 
 @each_learner
-def test_a_broken_sparse_matrix_is_told(learner):
+def test_a_broken_sparse_matrix_is_reported(learner):
     features, labels = sparse.csr_array(X[:6]), sparse.csr_array(Y[:6])
     features.indices[0], labels.indices[0] = X.shape[1], -1
     columns = "(indices|column index values)"  # as newer and older versions of SciPy say
@@ -1010,12 +1010,12 @@ def assert_nothing_is_half_done(learner, error, message, data, settings):
 
 @pytest.mark.parametrize(("bad", "message"), BAD_DATA)
 @each_learner
-def test_bad_data_are_told_and_nothing_is_half_done(learner, bad, message):
+def test_bad_data_are_reported_and_nothing_is_half_done(learner, bad, message):
     assert_nothing_is_half_done(learner, ValueError, message, {"X": X[:6], "y": Y[:6]} | bad, {})
 
 
 @pytest.mark.parametrize(("learner", "bad", "message"), [*each_bad_parameter()])
-def test_bad_parameters_are_told_and_nothing_is_half_done(learner, bad, message):
+def test_bad_parameters_are_reported_and_nothing_is_half_done(learner, bad, message):
     assert_nothing_is_half_done(learner, ValueError, message, {"X": X[:6], "y": Y[:6]}, bad)
 
 
@@ -1074,7 +1074,7 @@ def test_an_interrupted_fit_leaves_nothing_half_done(learner, share, monkeypatch
 
 
 @each_learner
-def test_an_estimator_that_fails_is_told_and_nothing_is_half_done(learner):
+def test_an_estimator_that_fails_is_reported_and_nothing_is_half_done(learner):
     broken = {"estimator": tree_of(learner)(max_depth=-1)}
     assert_nothing_is_half_done(learner, ValueError, "max_depth", {"X": X[:6], "y": Y[:6]}, broken)
 
@@ -1148,7 +1148,7 @@ def test_bad_labels_in_score(learner, labels, weight, message):
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 @each_learner
-def test_what_trees_cannot_compare_is_told_in_training_and_in_prediction(learner, form):
+def test_what_trees_cannot_compare_is_reported_in_training_and_in_prediction(learner, form):
     for kind in ("tree", "default"):
         model = fit(learner, estimator=kind)
         for size in (3.5e38, -1e154, 1.7e308):
@@ -1167,7 +1167,7 @@ def test_what_trees_cannot_compare_is_told_in_training_and_in_prediction(learner
 
 @pytest.mark.parametrize("sign", [1, -1])
 @each_learner
-def test_weights_that_cannot_be_squared_are_told(learner, sign):
+def test_weights_that_cannot_be_squared_are_reported(learner, sign):
     for size in (1e101, 1.7e308) if sign == 1 else (1e-101, 5e-324):
         weight = np.full(6, size)
         with pytest.raises(

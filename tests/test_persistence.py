@@ -290,7 +290,7 @@ def test_description_has_no_places_in_memory(tmp_path):
     ("patched", "words"),
     [("clems", ["clems 0.0.9", clems.__version__]), ("sklearn", ["scikit-learn 0.0.9"])],
 )
-def test_another_version_is_told(patched, words, tmp_path, monkeypatch):
+def test_another_version_is_reported(patched, words, tmp_path, monkeypatch):
     model = BR(GaussianNB()).fit(X, Y)
     with monkeypatch.context() as patch:
         patch.setattr(f"{patched}.__version__", "0.0.9")

@@ -1,4 +1,4 @@
-"""What an experiment amounts to."""
+"""The plan of an experiment."""
 
 import json
 from itertools import product

@@ -79,7 +79,7 @@ def test_functions_return_probabilities_in_any_form(form):
         (None, "shape|no array of numbers"),
     ],
 )
-def test_what_is_no_probability_is_told(given, message):
+def test_what_is_no_probability_is_reported(given, message):
     def model(_):
         return given
 

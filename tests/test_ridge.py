@@ -100,7 +100,7 @@ def test_a_smoother_of_huge_and_of_tiny_features(form, d, power):
     np.testing.assert_allclose(with_ridge(targets), expected, rtol=1e-6, atol=1e-9)
 
 
-def test_too_few_steps_are_told():
+def test_too_few_steps_are_reported():
     matrix = np.diag(np.arange(1.0, 30))
     with pytest.warns(ConvergenceWarning, match="did not converge in 3 steps"):
         conjugate_gradients(matrix.__matmul__, np.ones((29, 1)), max_iter=3)

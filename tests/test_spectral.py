@@ -39,7 +39,7 @@ def test_only_what_the_start_leads_to():
     assert vectors.shape == (5, 0)
 
 
-def test_eigenvectors_that_do_not_converge_are_told():
+def test_eigenvectors_that_do_not_converge_are_reported():
     matrix = np.diag(np.arange(1.0, 200))
     with pytest.warns(ConvergenceWarning, match="did not converge in 2 steps"):
         leading_eigenvectors(matrix.__matmul__, np.ones((199, 1)), 1, max_iter=2)

@@ -333,8 +333,8 @@ def _coded(
         listed = sorted({*cells} - {""})
         position_of = {word: position for position, word in enumerate(listed)}
         positions = np.array([position_of.get(cell, -1) for cell in cells], np.int64)
-    if (meant := binary(listed)) is not None:
-        return _spread([meant[word] for word in listed], positions), None
+    if (values := binary(listed)) is not None:
+        return _spread([values[word] for word in listed], positions), None
     if not is_listed:
         read = [rows.number(word) for word in listed]
         if None not in read:

@@ -187,11 +187,11 @@ def _as_numbers(column: pd.Series, rows: Rows) -> NDArray[np.float64]:
         return values
     cells = ["" if gone else str(cell) for cell, gone in zip(column, column.isna(), strict=True)]
     texts = sorted({*cells} - {""})
-    meant: dict[str, float | None] = {**(binary(texts) or {text: rows.number(text) for text in texts}), "": np.nan}
+    numbers: dict[str, float | None] = {**(binary(texts) or {text: rows.number(text) for text in texts}), "": np.nan}
     for row, cell in enumerate(cells):
-        if meant[cell] is None:
+        if numbers[cell] is None:
             raise rows.row_fault(f"column {column.name!r} must hold numbers, as in training", row, cell)
-    return np.array([meant[cell] for cell in cells], np.float64)
+    return np.array([numbers[cell] for cell in cells], np.float64)
 
 
 def _check_complete(X: Any, names: Sequence[str], rows: Rows) -> None:

@@ -1,4 +1,4 @@
-"""What an experiment amounts to: its trials, each in its place."""
+"""The plan of an experiment: its trials, each with the place in tables and figures that needs it."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def on_dask(
 
 def _send(client: Any, dataset: Any) -> Any:
     """Give a cluster data."""
-    quiet = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}  # it is meant to be sent
+    quiet = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}  # the data has to be sent
     with import_module("dask").config.set(quiet):
         return client.submit(pickle.loads, pickle.dumps(dataset, PROTOCOL), pure=False)
 

@@ -23,7 +23,7 @@ def times(plan: Plan, records: Records) -> Any:
     Parameters
     ----------
     plan : Plan
-        What was to be done; its first criterion says which trials are meant where depths were chosen.
+        What was to be done; its first criterion selects the trials where depths were chosen.
     records : mapping
         Record of each key that has one.
 
