@@ -219,7 +219,10 @@ class PosteriorClassifier(MultiLabelClassifier):
 
     def _decision(self, cost: AnyCost | None) -> Callable[[Posterior], Bits]:
         """Return how to decide for a cost, or for the model's own."""
-        criterion = self._criterion_for(cost)
+        return self._decision_by(self._criterion_for(cost))
+
+    def _decision_by(self, criterion: Criterion) -> Callable[[Posterior], Bits]:
+        """Return how to decide by a criterion; the model's own is `criterion_` itself."""
         return lambda posterior: decide(posterior, criterion.cost)
 
     def _decision_within(self, cost: AnyCost | None, at_most: Any, exactly: Any) -> Callable[[Posterior], Bits]:

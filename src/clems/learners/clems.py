@@ -18,13 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 from clems.arrays import Bits, Floats, Labels, Weights, row_blocks
 from clems.checks import check_components, check_count
 from clems.costs.cost import Cost
-from clems.costs.criteria import mean_of
+from clems.costs.criteria import Criterion, mean_of
 from clems.decisions.decide import DECODERS
 from clems.decisions.nearest import nearest
 from clems.embedding.candidates import choose_candidates
 from clems.embedding.smacof import label_start, mirrored_smacof
 from clems.labels.matrix import as_dense
-from clems.learners.by_posterior import AnyCost, PosteriorClassifier
+from clems.learners.by_posterior import PosteriorClassifier
 from clems.learners.regression import fit_regressor, make_regressor
 from clems.posterior.choosing import choose
 from clems.posterior.distribution import Posterior
@@ -370,16 +370,15 @@ class CLEMS(PosteriorClassifier):
     def _posterior(self, X: Any) -> Posterior:
         return self._reader(X, self.n_jobs).sharpened(self.sharpness_)
 
-    def _decision(self, cost: AnyCost | None) -> Callable[[Posterior], Bits]:
-        criterion = self._criterion_for(cost)
+    def _decision_by(self, criterion: Criterion) -> Callable[[Posterior], Bits]:
         if not criterion.of_single_rows:
             if criterion.name not in self._thresholds:
                 raise ValueError(f"The model was fitted before there was a criterion {criterion.name!r}; fit it again.")
             thresholds = self._thresholds[criterion.name]
             return lambda posterior: (posterior.marginals > thresholds).astype(np.uint8)
-        if cost is None:
+        if criterion is self.criterion_:
             return lambda posterior: DECODERS[self.decoder_].decide(posterior, self.cost_)
-        return super()._decision(cost)
+        return super()._decision_by(criterion)
 
     def _label_targets(self) -> Floats:
         """Labels of the candidates, which every other tree is grown on, as the criterion scales them."""

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from clems.arrays import Bits, Floats, Integers, Labels, Weights
 from clems.checks import check_count
 from clems.costs.cost import Cost
-from clems.costs.criteria import label_criteria
+from clems.costs.criteria import Criterion, label_criteria
 from clems.embedding.candidates import distinct_rows
 from clems.labels.matrix import as_dense
 from clems.learners.base import check_estimator, new_seed, seeded
@@ -307,10 +307,9 @@ class CostSensitiveClassifier(PosteriorClassifier):
             marginals[:, varied] = self._calibrator(self._classifier(X)[:, varied])
         return self._joint(marginals)
 
-    def _decision(self, cost: AnyCost | None) -> Callable[[Posterior], Bits]:
-        criterion = self._criterion_for(cost)
+    def _decision_by(self, criterion: Criterion) -> Callable[[Posterior], Bits]:
         if criterion.of_single_rows:
-            return super()._decision(cost)
+            return super()._decision_by(criterion)
         if criterion.name not in self._thresholds:
             raise ValueError(
                 f"{criterion.name} is decided by thresholds that are learned on held-out rows, and none were held out; "
