@@ -125,10 +125,11 @@ def factorise(
     scaled = sparse.csr_array(labels * root[:, None])
     graph = label_graph(labels, frequency, n_neighbors)
     row = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
-    wanted = _products(scaled, row, graph.indices)
+    wanted = _products(scaled, row, graph.indices)  # √(f_i f_j) y_i · y_j of the pairs of the graph
     scale = float(wanted @ wanted)
 
     def residual(factors: Floats) -> tuple[Any, float]:
+        # R = √(f_i f_j) (y_i · y_j − z_i · z_j) on the graph; the error is ‖R‖² as a share of that of z = 0
         missing = wanted - _products(factors, row, graph.indices)
         error = float(missing @ missing) / (scale or 1)
         return sparse.csr_array((missing, graph.indices, graph.indptr), graph.shape), error
@@ -137,10 +138,12 @@ def factorise(
     rest, error = residual(factors)
     history, step, falls = [error], 1.0, True
     while falls and error > EXACT and len(history) <= max_iter:
+        # Q, an orthonormal basis of [Z, R Z]: the present factors, and the gradient of the error at them
         basis = linalg.qr(np.hstack([factors, rest @ factors]), mode="economic", check_finite=False)[0]
         inside = basis.T @ factors
         low_rank, gradient = inside @ inside.T, basis.T @ (rest @ basis)
         while True:
+            # Z' Z'ᵀ: the leading M eigenvectors of Z Zᵀ + step · R, within the span of Q
             values, axes = linalg.eigh(low_rank + step * gradient, check_finite=False)
             leading = slice(-factors.shape[1], None)
             tried = basis @ (axes[:, leading] * np.sqrt(np.maximum(values[leading], 0)))

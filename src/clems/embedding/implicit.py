@@ -44,6 +44,7 @@ def implicit_codes(
     if not vectors.shape[1]:
         vectors = np.zeros((len(root), 1))
     unit = np.sqrt(root @ root)
+    # C = Yᵀ V / √Σw, and codes √Σw · V, so that codes have a mean square of 1
     components = np.asarray(scaled.T @ vectors).T / unit
     sign = signs(components)
     vectors *= sign * unit
@@ -55,7 +56,7 @@ def _by_rows(scaled: Any, smooth: Any, alpha: float, size: int) -> Floats:
     """Eigenvectors found among vectors of length n."""
 
     def apply(block: Floats) -> Floats:
-        product = np.asarray(scaled @ (scaled.T @ block))
+        product = np.asarray(scaled @ (scaled.T @ block))  # (Y Yᵀ + alpha H) V
         return product + alpha * smooth(block) if alpha else product
 
     return leading_eigenvectors(apply, scaled.toarray(), size)[1]
@@ -73,7 +74,7 @@ def _by_features(scaled: Any, smooth: RidgeSmoother, alpha: float, size: int) ->
     inner, on_level = (scaled.T @ scaled).toarray(), np.asarray(scaled.T @ level)
     on_features = weight * smooth.unfactored(smooth.backward(scaled.toarray()))
 
-    def apply(block: Floats) -> Floats:
+    def apply(block: Floats) -> Floats:  # BᵀB V, part by part
         labels, middle, features = block[:K], block[K], block[K + 1 :]
         image = np.empty_like(block)
         image[:K] = inner @ labels + np.outer(on_level, middle) + on_features.T @ features
@@ -85,7 +86,7 @@ def _by_features(scaled: Any, smooth: RidgeSmoother, alpha: float, size: int) ->
     start = np.eye(K + 1 + len(on_features), K)
     values, vectors = leading_eigenvectors(apply, start, size)
     there = values > 1e-10 * values[:1]  # the others are combinations of labels and features that are zero for all rows
-    vectors = vectors[:, there] / np.sqrt(values[there])
+    vectors = vectors[:, there] / np.sqrt(values[there])  # unit vectors B v / √λ of the rows
     rows: Floats = weight * smooth.forward(smooth.unfactored(vectors[K + 1 :], transposed=True))
     rows += scaled @ vectors[:K]
     rows += np.outer(level, vectors[K])

@@ -64,9 +64,9 @@ class RidgeSmoother:
         """Scaled fitted values of scaled targets, shape (n, k)."""
         level = self._level(scaled)
         if self.by_features:
-            return level + self.forward(self.solve(self.backward(scaled)))
+            return level + self.forward(self.solve(self.backward(scaled)))  # X (XᵀX + λI)⁻¹ Xᵀ T
         rest = scaled - level
-        return scaled - self.penalty * self.solve(rest)
+        return scaled - self.penalty * self.solve(rest)  # X Xᵀ (X Xᵀ + λI)⁻¹ = I − λ (X Xᵀ + λI)⁻¹
 
     def products(self, scaled: Floats) -> Floats:
         """Inner products of scaled targets and their scaled fitted values, shape (k, k)."""
@@ -86,7 +86,7 @@ class RidgeSmoother:
         scaled = self.root[:, None] * targets
         rest = scaled - self._level(scaled)
         coef = self.solve(self.backward(rest)) if self.by_features else self.backward(self.solve(rest))
-        intercept = self.root @ scaled / (self.root @ self.root) - self.mean @ coef
+        intercept = self.root @ scaled / (self.root @ self.root) - self.mean @ coef  # mean of T − (mean of X) β
         return np.asarray(doubled(X, self.exponent) @ coef + intercept)
 
     def _level(self, scaled: Floats) -> Floats:

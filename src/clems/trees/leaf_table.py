@@ -106,12 +106,13 @@ class LeafCounts:
         nodes, counted, weight = shares.nodes(leaves), counted.T, weight.T
         total, numbers = np.asarray(merged[nodes.ravel()].sum(axis=1)).reshape(nodes.shape), counted.sum(axis=1)
         weight = np.where(weight < (1 - ROUNDING) * total, weight, 0)  # next to which all others are nothing
-        others = np.where(counted, total - weight, np.inf)
+        others = np.where(counted, total - weight, np.inf)  # W − w, of trees that have a say
+        # Shares are count / (W T): times T / (number that have a say) · W / (W − w) they are means of count / (W − w).
         scale = (counted.shape[1] / numbers)[:, None] * total / others
         share = shares.mean(nodes[counted], scale[counted], numbers)
         rows = np.arange(len(groups))
         own = np.asarray(share[rows, groups]).ravel()
-        rest = own - (weight / others).sum(axis=1) / numbers
+        rest = own - (weight / others).sum(axis=1) / numbers  # of the row's candidate: mean of (count − w) / (W − w)
         taken = np.where(rest < ROUNDING * own, own, own - rest)
         return share - sparse.csr_array((taken, (rows, groups)), share.shape)
 
