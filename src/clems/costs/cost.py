@@ -1,4 +1,8 @@
-"""What a cost is, and the ways to compute one: from counts, from prices, by a function of the user's."""
+"""What a cost is, and the ways to compute one: from counts, from prices, by a function of the user's.
+
+The map of the module: `Cost`, with what can be asked of any, and one class for each way to compute one: `CountCost`,
+`PriceCost`, `CallableCost`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A multi-label dataset: features, labels, and what they are called."""
+"""A multi-label dataset: features, labels, and what they are called.
+
+The map of the module: `Dataset` and its `Summary`, and functions of whole datasets: joined, as frames, checked.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""DataFrames as datasets."""
+"""DataFrames as datasets.
+
+The map of the module: `from_frame`, for users; `Rows`, which knows where a row came from, and `Roles` of columns;
+`dataset_of`, which joins labels (of columns, tags or pairs) and features (numbers, then words as codes).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Figures of a model and of what it predicts, drawn by plotly: for notebooks, and for the report."""
+"""Figures of a model and of what it predicts, drawn by plotly: for notebooks, and for the report.
+
+The map of the module: functions for notebooks (`label_map`, `criteria`, `reliability`, `abstention`, `labels`) compute
+and call one of those that draw (`draw_map`, `draw_criteria`, …), which return plain dictionaries as the report embeds
+them; the rest is what these share.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What a model saves in the user's unit, against simple ways to predict and against a rule of the user's."""
+"""What a model saves in the user's unit, against simple ways to predict and against a rule of the user's.
+
+The map of the module: `Savings`, the result; `savings`, for users; `savings_of`, for answers that are there already;
+the simple ways to predict; and `compared`, the resampling of rows.
+"""
 
 from __future__ import annotations
 

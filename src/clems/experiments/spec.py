@@ -1,4 +1,8 @@
-"""What an experiment is: what its file may say, and what is wrong with one that says otherwise."""
+"""What an experiment is: what its file may say, and what is wrong with one that says otherwise.
+
+The map of the module: the parts of a file in the order in which they may be there (`SplitSpec`, `DataSpec`, `Entry`,
+and `Spec`, the whole), and `check_spec`, which makes sentences of what is wrong.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""CLEMS: cost-sensitive label embedding with multidimensional scaling."""
+"""CLEMS: cost-sensitive label embedding with multidimensional scaling.
+
+The map of the module, in the order of the paper's two boxes: `_fit` calls `_embed` (candidates, costs, points), `_grow`
+or `_regress` (from features to points) and `_choose` (depth, sharpness, decoder); `_posterior` and `_decision_by` are
+prediction. What is before them is asked of a fitted model, what is after them checks parameters.
+"""
 
 from __future__ import annotations
 

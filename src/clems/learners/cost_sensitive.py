@@ -1,4 +1,8 @@
-"""CostSensitiveClassifier: decisions for a cost from anyone's classifier, calibrated on held-out rows."""
+"""CostSensitiveClassifier: decisions for a cost from anyone's classifier, calibrated on held-out rows.
+
+The map of the module: the estimator; then pure functions in the order in which `fit` calls them: folds, classifiers of
+one label and of all labels, and what they say of labels that a fold does not have.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A promise on the mean cost: rows are decided from the least expected cost upwards, the others are handed over."""
+"""A promise on the mean cost: rows are decided from the least expected cost upwards, the others are handed over.
+
+The map of the module: the estimator, and below it the test by which a threshold is chosen: `greatest_threshold` tries
+`thresholds_between`, and `is_below` says with which confidence a mean is below a level.
+"""
 
 from __future__ import annotations
 

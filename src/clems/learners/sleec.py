@@ -1,4 +1,8 @@
-"""SLEEC: sparse local embeddings, decoded by the labels of near points and a threshold for the cost."""
+"""SLEEC: sparse local embeddings, decoded by the labels of near points and a threshold for the cost.
+
+The map of the module: `_fit` calls `_encode` (clusters of rows, codes for the labels of each), fits a regressor in each
+cluster and chooses the threshold; `_scores` is prediction; clusters are found by the functions below.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Model files: a zip archive of arrays and their description, a few words about the model, and a digest at the end."""
+"""Model files: a zip archive of arrays and their description, a few words about the model, and a digest at the end.
+
+The map of the module: what a file says about its model (`ModelInfo`); `save`, `load` and `describe`; packing a model;
+and reading a file that nobody trusts yet, member by member, each within bounds.
+"""
 
 from __future__ import annotations
 

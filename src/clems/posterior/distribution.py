@@ -1,4 +1,9 @@
-"""The posterior: for each row a distribution over label vectors, and what can be asked of it."""
+"""The posterior: for each row a distribution over label vectors, and what can be asked of it.
+
+The map of the module: `Posterior`, which is made (`from_…`), derives each thing once (`marginals`, `sizes`, …), becomes
+another posterior (`rows`, `sharpened`) and is asked (`decide`, `expected_cost`, `top_k`); and the pure functions of
+shares below it.
+"""
 
 from __future__ import annotations
 

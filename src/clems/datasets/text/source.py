@@ -1,4 +1,8 @@
-"""Where data comes from: a file or stream, plain or compressed, read in blocks of whole lines with bounded memory."""
+"""Where data comes from: a file or stream, plain or compressed, read in blocks of whole lines with bounded memory.
+
+The map of the module: `DataError` and `Limits`; `Origin`, which makes the sentence for what is wrong; `Source`, from
+bytes to blocks of lines; and the streams below it, which unpack and count.
+"""
 
 from __future__ import annotations
 

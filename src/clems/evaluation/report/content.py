@@ -1,4 +1,8 @@
-"""What a report says: small frozen results, computed by pure functions from a model and labelled rows."""
+"""What a report says: small frozen results, computed by pure functions from a model and labelled rows.
+
+The map of the module: the results (`Content` and its parts); `make_content`, which asks the model once and calls the
+functions below it in the order of the page.
+"""
 
 from __future__ import annotations
 
