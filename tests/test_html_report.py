@@ -257,7 +257,7 @@ def test_the_map_shows_the_embedding_and_what_is_near_by_cost(model, content, pa
     labels = model.candidates_.labels[order]
     assert found.sets == tuple(names_of(labels, NAMES))
     costs = get_cost("f1").pairwise(labels, labels)
-    for i, places in enumerate(found.predictions.place):
+    for i, places in enumerate(found.predictions.index):
         others = np.delete(costs[i], i)
         assert found.predictions.cost[i] == pytest.approx(np.sort(others)[:3])
         assert costs[i, places] == pytest.approx(found.predictions.cost[i])
@@ -270,7 +270,7 @@ def test_the_map_shows_the_embedding_and_what_is_near_by_cost(model, content, pa
     assert figure["data"][1]["x"] == pytest.approx(found.truth[:, 0].tolist())
     size = np.array(figure["data"][1]["marker"]["size"])
     assert (np.diff(size) <= 0).all()
-    near = ", ".join(found.sets[found.predictions.place[0, 0]])
+    near = ", ".join(found.sets[found.predictions.index[0, 0]])
     assert f"{found.predictions.cost[0, 0]:.3g}  {near}" in figure["data"][1]["hovertext"][0]
 
 
@@ -287,7 +287,7 @@ def test_an_asymmetric_cost_has_other_neighbours_by_role():
     found = make_map(model)
     labels = model.candidates_.labels[np.argsort(-model.candidates_.frequency, kind="stable")]
     costs = price.pairwise(labels, labels)
-    for i, places in enumerate(found.truths.place):
+    for i, places in enumerate(found.truths.index):
         assert costs[places, i] == pytest.approx(np.sort(np.delete(costs[:, i], i))[:3])
     page = Page(render(make_content(model, X[TEST], Y[TEST])))
     head, *rows = page.tables["labels"][0]

@@ -27,7 +27,7 @@ def test_no_row_is_its_own_neighbour(k):
     among, weight = points(40, 0), np.ones(40)
     labels = sparse.csr_array(np.random.default_rng(3).integers(0, 2, (40, 4)), dtype=float)
     moved = among + 0.3 * points(40, 5)
-    scores = neighbour_scores(moved, among, weight, labels, k, own=True).toarray()
+    scores = neighbour_scores(moved, among, weight, labels, k, same_rows=True).toarray()
     for row in range(40):
         others = np.arange(40) != row
         alone = neighbour_scores(moved[[row]], among[others], weight[others], labels[others], k)
@@ -41,4 +41,6 @@ def test_rows_that_are_equally_far_share():
 
 
 def test_a_row_without_others_scores_nothing():
-    assert not neighbour_scores(points(1, 0), points(1, 0), np.ones(1), sparse.csr_array([[1.0]]), 3, own=True).nnz
+    assert not neighbour_scores(
+        points(1, 0), points(1, 0), np.ones(1), sparse.csr_array([[1.0]]), 3, same_rows=True
+    ).nnz

@@ -306,12 +306,12 @@ def propensities(Y: Any, A: float = 0.55, B: float = 1.5) -> Any:
     labels = as_labels(Y)
     if not labels.shape[0]:
         raise ValueError("Propensities are estimated from at least one row of labels.")
-    found = propensities_of(labels, A, B)
+    estimated = propensities_of(labels, A, B)
     if not hasattr(Y, "columns"):
-        return found
+        return estimated
     import pandas as pd
 
-    return pd.Series(found, index=[*Y.columns], name="propensity")
+    return pd.Series(estimated, index=[*Y.columns], name="propensity")
 
 
 def propensities_of(labels: Labels, A: float = 0.55, B: float = 1.5) -> Floats:

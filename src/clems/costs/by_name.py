@@ -67,8 +67,8 @@ def as_numbers(values: Any, names: Names | None, what: str, kind: str = "price")
         array = np.array([np.nan] if names is None else [*map(_number, values)])
     wrong = ~(np.isfinite(array) & (array >= 0))
     if names is not None and wrong.any():
-        place = int(wrong.argmax())
-        raise ValueError(f"{what} is {values[place]!r} for {names[place]!r}; a {kind} is a number of at least 0.")
+        first = int(wrong.argmax())
+        raise ValueError(f"{what} is {values[first]!r} for {names[first]!r}; a {kind} is a number of at least 0.")
     if array.ndim != 1 or not array.size or wrong.any():
         raise ValueError(f"{what} must be one {kind} or one per label, each a number of at least 0.")
     return tuple(array.tolist())
@@ -94,10 +94,10 @@ def places_of(names: Iterable[Any], labels: Names, what: str, kind: str = "price
         What was given the numbers, and what they are, for an error, which lists all that do not match.
     """
     wanted = [str(name) for name in names]
-    place, known = {name: at for at, name in enumerate(labels)}, {*wanted}
-    missing, unknown = [name for name in wanted if name not in place], [name for name in labels if name not in known]
+    position, known = {name: at for at, name in enumerate(labels)}, {*wanted}
+    missing, unknown = [name for name in wanted if name not in position], [name for name in labels if name not in known]
     if not missing and not unknown and len(known) == len(wanted):
-        return [place[name] for name in wanted]
+        return [position[name] for name in wanted]
     raise ValueError(f"{what} {_mismatch(wanted, labels, missing, unknown, kind)}.")
 
 

@@ -279,6 +279,6 @@ def get_cost(cost: str | Cost | Callable[[Any, Any], Any], *, pairwise: bool = F
     if hasattr(cost, "greater_is_better"):
         raise ValueError("A criterion is not a cost; name the cost that it measures, such as 'f1'.")
     if callable(cost):
-        own = str(name or getattr(cost, "__name__", type(cost).__name__))
-        return CallableCost(name=own, function=cost, pairs=pairwise)
+        name_of_cost = str(name or getattr(cost, "__name__", type(cost).__name__))
+        return CallableCost(name=name_of_cost, function=cost, pairs=pairwise)
     raise TypeError(f"A cost is a name, a Cost or a function; got {type(cost).__name__}.")

@@ -106,11 +106,11 @@ def read_prices(path: str | Path) -> Cost:
         raise source.fault(f"the label {twice!r} has two lines; every label has one")
     prices: dict[str, Any] = {}
     for column in KINDS:
-        found = [number(str(cell).strip().encode()) for cell in frame[column].fillna("")]
-        for row, value in enumerate(found):
+        numbers = [number(str(cell).strip().encode()) for cell in frame[column].fillna("")]
+        for row, value in enumerate(numbers):
             if value is None or value < 0:
                 raise rows.row_fault(f"{column} must be a number of at least 0", row, frame[column].iloc[row])
-        prices[column] = dict(zip(names, found, strict=True))
+        prices[column] = dict(zip(names, numbers, strict=True))
     return weighted_hamming(**prices, name=Path(path).name)
 
 

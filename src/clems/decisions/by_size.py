@@ -50,17 +50,18 @@ def roughly_best_of_each_size(posterior: Posterior, cost: Cost) -> Bits:
     if there are many sizes.
     """
     n, K = posterior.marginals.shape
-    sizes, place = np.unique(posterior.sizes, return_inverse=True)
+    sizes, size_index = np.unique(posterior.sizes, return_inverse=True)
     intercept, slope = (coefficients[sizes] for coefficients in affine_coefficients(cost, K))
     if len(sizes) > FEW:
         similar = np.arange(len(sizes)) * FEW // len(sizes)
         intercept, slope = (
-            np.stack([own[similar == which].mean(axis=0) for which in range(FEW)]) for own in (intercept, slope)
+            np.stack([coefficients[similar == which].mean(axis=0) for which in range(FEW)])
+            for coefficients in (intercept, slope)
         )
-        sizes, place = sizes[:FEW], similar[place]
+        sizes, size_index = sizes[:FEW], similar[size_index]
     decided = np.empty((n, K), np.uint8)
     for rows in row_blocks(n, 2 * (K + 1 + len(sizes)), 1 << 20):
-        true, mass = by_size(dense_if_full(posterior.share[rows]), posterior.float_labels, place, len(sizes))
+        true, mass = by_size(dense_if_full(posterior.share[rows]), posterior.float_labels, size_index, len(sizes))
         expected = mass @ intercept
         order = np.argsort(-posterior.marginals[rows], axis=1, kind="stable")
         hits = true[np.arange(len(mass))[:, None], :, order]
@@ -103,7 +104,7 @@ def _best_size(without: Floats, lowest: Floats, slope: Floats, true: Floats, may
     return np.asarray(expected.argmin(axis=1))
 
 
-def by_size(share: Any, labels: Floats, place: Integers, count: int) -> tuple[Floats, Floats]:
+def by_size(share: Any, labels: Floats, size_index: Integers, count: int) -> tuple[Floats, Floats]:
     """Sum up the truths of each size.
 
     Parameters
@@ -112,7 +113,7 @@ def by_size(share: Any, labels: Floats, place: Integers, count: int) -> tuple[Fl
         How probable each label vector is for each row.
     labels : ndarray of shape (L, K)
         The vectors.
-    place : ndarray of shape (L,)
+    size_index : ndarray of shape (L,)
         Which of `count` sizes each has.
     count : int
         How many sizes there are.
@@ -128,13 +129,13 @@ def by_size(share: Any, labels: Floats, place: Integers, count: int) -> tuple[Fl
     if not sparse.issparse(share):
         true = np.empty((n, count, K))
         for which in range(count):
-            own = place == which
-            true[:, which] = share[:, own] @ labels[own]
-        return true, share @ np.eye(count)[place]
+            of_size = size_index == which
+            true[:, which] = share[:, of_size] @ labels[of_size]
+        return true, share @ np.eye(count)[size_index]
     entries = share.tocoo()
     # One row for each row and size of truth, so that one product sums up the truths of every size.
     apart = sparse.csr_array(
-        (entries.data, (entries.row * count + place[entries.col], entries.col)), (n * count, len(labels))
+        (entries.data, (entries.row * count + size_index[entries.col], entries.col)), (n * count, len(labels))
     )
     return (apart @ labels).reshape(n, count, K), apart.sum(axis=1).reshape(n, count)
 

@@ -31,9 +31,9 @@ def best_candidate(posterior: Posterior, cost: Cost) -> tuple[Integers, Floats]:
     for block in row_blocks(L, max(n, L), 1 << 22):
         expected = np.asarray(share @ cost.of_pairs(posterior.labels, posterior.labels[block]))
         value = expected.min(axis=1)
-        own = (expected * GAIN <= value[:, None]).argmax(axis=1)
+        first_least = (expected * GAIN <= value[:, None]).argmax(axis=1)
         better = value < least * GAIN
-        best[better], least[better] = block.start + own[better], value[better]
+        best[better], least[better] = block.start + first_least[better], value[better]
     return best, least
 
 
@@ -110,17 +110,17 @@ def improvable(posterior: Posterior, cost: Cost, best: Integers, least: Floats, 
     -------
     ndarray of shape (m,)
     """
-    found = np.zeros(len(best), bool)
+    improvable_rows = np.zeros(len(best), bool)
     for rows in row_blocks(len(best), len(posterior.labels)):
         starts, which = np.unique(best[rows], return_inverse=True)
         if len(starts) > ALIKE * len(which):
-            found[rows] = True
+            improvable_rows[rows] = True
             continue
         share = posterior.share[rows].toarray()
         block = Alike(posterior.labels, starts, which, share, posterior.marginals[rows], least[rows] * GAIN)
         for helps in ways:
-            found[rows] |= helps(cost, block)
-    return np.flatnonzero(found)
+            improvable_rows[rows] |= helps(cost, block)
+    return np.flatnonzero(improvable_rows)
 
 
 def prefixes_help(cost: Cost, block: Alike) -> Any:
@@ -141,9 +141,9 @@ def prefixes_help(cost: Cost, block: Alike) -> Any:
         if not able.any():
             continue
         some: Any = slice(None) if able.mean() > 0.5 else np.flatnonzero(able)  # to pick most takes longer than all
-        _, first, place = np.unique(named[some], return_index=True, return_inverse=True)
+        _, first, which_prefix = np.unique(named[some], return_index=True, return_inverse=True)
         costs = np.ascontiguousarray(cost.of_pairs(block.labels, prefixes[some][first]).T)
-        helped[some] |= np.einsum("ij,ij->i", block.share[some], costs[place]) < block.wanted[some]
+        helped[some] |= np.einsum("ij,ij->i", block.share[some], costs[which_prefix]) < block.wanted[some]
     return helped
 
 
@@ -152,9 +152,9 @@ def changes_help(cost: Cost, block: Alike) -> Any:
     helped = np.zeros(len(block.which), bool)
     single = np.eye(block.labels.shape[1], dtype=np.uint8)
     for number, start in enumerate(block.starts):
-        own = np.flatnonzero(block.which == number)
-        expected = block.share[own] @ cost.of_pairs(block.labels, block.labels[start] ^ single)
-        helped[own] = expected.min(axis=1) < block.wanted[own]
+        starting_here = np.flatnonzero(block.which == number)
+        expected = block.share[starting_here] @ cost.of_pairs(block.labels, block.labels[start] ^ single)
+        helped[starting_here] = expected.min(axis=1) < block.wanted[starting_here]
     return helped
 
 

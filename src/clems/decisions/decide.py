@@ -176,15 +176,17 @@ def top_of_shared(posterior: Posterior, cost: Cost, predicted: Bits, k: int) -> 
     result = TopK(np.empty((n, k, predicted.shape[1]), np.uint8), np.empty((n, k)), np.empty((n, k)))
     between = cost.of_pairs(posterior.labels, posterior.labels)
     for rows in row_blocks(n, L):
-        part, own = posterior.rows(rows), predicted[rows]
+        part, predictions = posterior.rows(rows), predicted[rows]
         share = part.share.toarray()
         expected = np.asarray(part.share @ between)
-        same = np.array([(posterior.labels == vector).all(axis=1) for vector in own]).reshape(len(own), L)
+        same = np.array([(posterior.labels == vector).all(axis=1) for vector in predictions]).reshape(
+            len(predictions), L
+        )
         order = np.argsort(np.where(same, np.inf, expected), axis=1, kind="stable")[:, : k - 1]
-        result.labels[rows, 0], result.labels[rows, 1:] = own, posterior.labels[order]
+        result.labels[rows, 0], result.labels[rows, 1:] = predictions, posterior.labels[order]
         result.probability[rows, 0] = (share * same).sum(axis=1)
         result.probability[rows, 1:] = np.take_along_axis(share, order, axis=1)
-        result.expected_cost[rows, 0] = expected_costs(part, cost, own)
+        result.expected_cost[rows, 0] = expected_costs(part, cost, predictions)
         result.expected_cost[rows, 1:] = np.take_along_axis(expected, order, axis=1)
     return result
 
@@ -195,8 +197,8 @@ def top_of_own(posterior: Posterior, cost: Cost, predicted: Bits, k: int) -> Top
     result = TopK(np.empty((n, k, K), np.uint8), np.empty((n, k)), np.empty((n, k)))
     single = np.eye(K, dtype=np.uint8)
     for row in range(n):
-        own = slice(starts[row], starts[row + 1])
-        share, truths = posterior.share.data[own], posterior.labels[posterior.share.indices[own]]
+        entries = slice(starts[row], starts[row + 1])
+        share, truths = posterior.share.data[entries], posterior.labels[posterior.share.indices[entries]]
         # The prediction, vectors of the row, changes of one label: each once, where it comes first.
         tried = np.concatenate([predicted[row : row + 1], truths, predicted[row] ^ single])
         tried = tried[np.sort(np.unique(tried, axis=0, return_index=True)[1])]

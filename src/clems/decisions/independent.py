@@ -55,9 +55,9 @@ def best_prefix(posterior: IndependentPosterior, cost: Cost, sizes: range | None
         costs = np.where(allowed, prefix_costs(p, cost), np.inf)
         least = costs.min(axis=1, keepdims=True)
         size = (costs <= least + TIE * abs(least)).argmax(axis=1)
-        own = np.empty((len(rows), K), np.uint8)
-        np.put_along_axis(own, order, first_of(size, K), axis=1)
-        decided[rows] = own
+        in_block = np.empty((len(rows), K), np.uint8)
+        np.put_along_axis(in_block, order, first_of(size, K), axis=1)
+        decided[rows] = in_block
     return decided
 
 
@@ -89,7 +89,7 @@ def prefix_costs(p: Floats, cost: Cost) -> Floats:
 def _affine_prefix_costs(p: Floats, cost: Cost) -> Floats:
     K = p.shape[1]
     first, width = common_window(p)
-    intercept, slope = (own[first : first + width] for own in affine_coefficients(cost, K))
+    intercept, slope = (coefficients[first : first + width] for coefficients in affine_coefficients(cost, K))
     sums = of_sums(p, first, width)
     hits = with_each_label(p, sums)
     np.cumsum(hits, axis=2, out=hits)  # E[tp of the first m labels; |y| = s]
@@ -122,9 +122,9 @@ def _running_sums(p: Floats) -> Iterator[tuple[Floats, Floats]]:
     yield np.zeros(1), sums[:, 1:2].copy()
     for m in range(K):
         up = most[m]
-        own = slice(low + 1, up + 2)
+        counts = slice(low + 1, up + 2)
         # P(s) ← (1 − p) P(s) + p P(s − 1)
-        sums[:, own] += p[:, m, None] * (sums[:, low : up + 1] - sums[:, own])
+        sums[:, counts] += p[:, m, None] * (sums[:, low : up + 1] - sums[:, counts])
         sums[:, low + 1 : least[m] + 1] = 0
         low = least[m]
         yield np.arange(low, up + 1.0), sums[:, low + 1 : up + 2].copy()
@@ -188,13 +188,13 @@ def expected_independent(posterior: IndependentPosterior, cost: Cost, predicted:
         return result
     K = predicted.shape[1]
     for rows in row_blocks(len(predicted), 1, max(1, ENTRIES // (K + 1))):
-        p, own = posterior.marginals[rows], predicted[rows]
-        hit, missed = p * own, p * (1.0 - own)
+        p, predictions = posterior.marginals[rows], predicted[rows]
+        hit, missed = p * predictions, p * (1.0 - predictions)
         (first_hit, hits), (first_missed, misses) = (common_window(part) for part in (hit, missed))
         of_tp, of_fn = of_sums(hit, first_hit, hits), of_sums(missed, first_missed, misses)
         tp, fn = first_hit + np.arange(hits), first_missed + np.arange(misses)
-        for block in row_blocks(len(own), hits * misses, ENTRIES):
-            size = own[block].sum(axis=1, dtype=np.float64)[:, None, None]
+        for block in row_blocks(len(predictions), hits * misses, ENTRIES):
+            size = predictions[block].sum(axis=1, dtype=np.float64)[:, None, None]
             result[rows][block] = _expected_counts(cost, of_tp[block], of_fn[block], tp, fn, size, K)
     return result
 

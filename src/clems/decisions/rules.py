@@ -88,9 +88,9 @@ def _most_likely_within(posterior: Posterior, sizes: range) -> Bits:
     allowed = np.isin(posterior.sizes[posterior.share.indices], sizes)
     decided = most_probable_of(posterior.marginals, sizes.stop - 1)
     for row, (start, end) in enumerate(pairwise(posterior.share.indptr)):
-        own = start + np.flatnonzero(allowed[start:end])
-        if len(own):
-            decided[row] = posterior.labels[posterior.share.indices[own[posterior.likelihood[own].argmax()]]]
+        entries = start + np.flatnonzero(allowed[start:end])
+        if len(entries):
+            decided[row] = posterior.labels[posterior.share.indices[entries[posterior.likelihood[entries].argmax()]]]
     return decided
 
 
@@ -104,8 +104,8 @@ def least_expected(posterior: Posterior, cost: Cost, sizes: range | None = None)
     start = np.empty(posterior.marginals.shape, np.uint8)
     least = np.empty(len(start))
     for row in range(len(start)):
-        own = slice(starts[row], starts[row + 1])
-        share, truths = posterior.share.data[own], posterior.labels[posterior.share.indices[own]]
+        entries = slice(starts[row], starts[row + 1])
+        share, truths = posterior.share.data[entries], posterior.labels[posterior.share.indices[entries]]
         expected = expected_of_each(cost, share, truths, truths)
         best = expected.argmin()
         start[row], least[row] = truths[best], expected[best]

@@ -159,19 +159,19 @@ def _searched_by_pairs(posterior: Posterior, cost: Cost, rows: slice, decided: B
     K = decided.shape[1]
     single, stairs = np.eye(K, dtype=np.uint8), np.tri(K + 1, K, -1, dtype=np.uint8)
     starts = posterior.share.indptr
-    for place, row in enumerate(range(rows.start, rows.stop)):
-        own = slice(starts[row], starts[row + 1])
-        share, truths = posterior.share.data[own], posterior.labels[posterior.share.indices[own]]
+    for number, row in enumerate(range(rows.start, rows.stop)):
+        entries = slice(starts[row], starts[row + 1])
+        share, truths = posterior.share.data[entries], posterior.labels[posterior.share.indices[entries]]
         tried = np.empty_like(stairs)  # all prefixes first, later all changes of one label
         tried[:, np.argsort(-posterior.marginals[row], kind="stable")] = stairs
         while True:
             expected = expected_of_each(cost, share, truths, tried)
             best = expected.argmin()
-            if expected[best] < least[place] * GAIN:
-                least[place], decided[place] = expected[best], tried[best]
+            if expected[best] < least[number] * GAIN:
+                least[number], decided[number] = expected[best], tried[best]
             elif len(tried) == K:  # no change of a single label helps any more
                 break
-            tried = decided[place] ^ single
+            tried = decided[number] ^ single
     return decided
 
 
@@ -186,8 +186,8 @@ def best_within(posterior: Posterior, cost: Cost, sizes: range) -> Bits:
     starts = posterior.share.indptr
     stairs = np.tri(K + 1, K, -1, dtype=np.uint8)[sizes.start : sizes.stop]
     for row in range(n):
-        own = slice(starts[row], starts[row + 1])
-        share, truths = posterior.share.data[own], posterior.labels[posterior.share.indices[own]]
+        entries = slice(starts[row], starts[row + 1])
+        share, truths = posterior.share.data[entries], posterior.labels[posterior.share.indices[entries]]
         prefixes = np.empty_like(stairs)
         prefixes[:, np.argsort(-posterior.marginals[row], kind="stable")] = stairs
         tried = np.concatenate([truths[np.isin(truths.sum(axis=1), sizes)], prefixes])

@@ -160,9 +160,9 @@ def _without_repeats(labels: Bits) -> Bits:
 def _nearest(observed: Bits, labels: Bits, cost: Cost) -> Integers:
     """For each observed vector its place among the candidates, or that of the candidate of least cost to it."""
     together, index = distinct_rows(np.concatenate([labels, observed]))
-    place = np.full(len(together), -1, np.intp)
-    place[index[: len(labels)]] = np.arange(len(labels))
-    nearest = place[index[len(labels) :]]
+    position = np.full(len(together), -1, np.intp)
+    position[index[: len(labels)]] = np.arange(len(labels))
+    nearest = position[index[len(labels) :]]
     for rows in row_blocks(len(observed), len(labels)):
         missing = np.flatnonzero(nearest[rows] < 0) + rows.start
         if len(missing):

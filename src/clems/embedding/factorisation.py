@@ -72,8 +72,8 @@ def label_graph(labels: Any, frequency: Floats, n_neighbors: int) -> Any:
     pairs = []
     for rows in row_blocks(L, L):
         far = rarity - (unit[rows] @ unit.T).toarray()
-        own = np.arange(rows.start, rows.stop)
-        far[np.arange(len(own)), own] = -np.inf
+        themselves = np.arange(rows.start, rows.stop)
+        far[np.arange(len(themselves)), themselves] = -np.inf
         pairs.append(np.argpartition(far, number, axis=1)[:, : number + 1] if number < L - 1 else far.argsort(axis=1))
     near = np.concatenate(pairs)
     ends = np.arange(0, near.size + 1, number + 1)

@@ -18,7 +18,7 @@ def neighbour_scores(
     frequency: Floats,
     labels: Any,
     n_neighbors: int,
-    own: bool = False,
+    same_rows: bool = False,
 ) -> Any:
     """Mean label vector of the training rows nearest to each point.
 
@@ -35,7 +35,7 @@ def neighbour_scores(
         Their labels.
     n_neighbors : int
         How many rows, or which weight of rows, to take; all if there are no more.
-    own : bool, default=False
+    same_rows : bool, default=False
         Whether points are those of the same rows, in order, which are not their own neighbours.
 
     Returns
@@ -50,7 +50,7 @@ def neighbour_scores(
         here = points[rows]
         far = squares - 2 * here @ among.T  # ‖z − p‖² up to what does not depend on p
         wanted = np.full(len(here), min(n_neighbors, total))
-        if own:
+        if same_rows:
             far[np.arange(len(here)), np.arange(rows.start, rows.stop)] = np.inf
             wanted = np.minimum(n_neighbors, total - frequency[rows])
         near = np.argpartition(far, enough - 1, axis=1)[:, :enough]

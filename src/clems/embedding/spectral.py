@@ -67,7 +67,7 @@ def leading_eigenvectors(
         return np.zeros(0), np.zeros((len(start), 0))
     kept = size + new.shape[1] // 2  # vectors that a restart goes on with
     room = np.empty((len(start), min(len(start), max(ROOM, kept + 2 * new.shape[1]))), order="F")
-    projected, found = np.zeros((0, 0)), 0.0
+    projected, total = np.zeros((0, 0)), 0.0
     for _ in range(max_iter):
         old, used = len(projected), len(projected) + new.shape[1]
         room[:, old:used] = new
@@ -83,8 +83,8 @@ def leading_eigenvectors(
             break
         new, _ = qr(_without(basis, new), mode="economic")  # small directions were not orthogonal to the last digit
         if used + new.shape[1] > room.shape[1]:
-            before, found = found, values[:size].sum()
-            if found - before <= GAIN * found:
+            before, total = total, values[:size].sum()
+            if total - before <= GAIN * total:
                 break
             room[:, :kept] = basis @ weights[:, :kept]
             basis, projected, weights = room[:, :kept], np.diag(values[:kept]), np.eye(kept)

@@ -102,14 +102,14 @@ def answers_of(
     """
     if not isinstance(model, PosteriorClassifier):
         predicted = as_dense(model.predict(X) if cost is None else model.predict_each(X, [cost])[0]).astype(np.uint8)
-        found = model.predict_proba(X) if marginals and hasattr(model, "predict_proba") else None
+        probabilities = model.predict_proba(X) if marginals and hasattr(model, "predict_proba") else None
         return Answers(
             predicted,
             None,
-            found,
+            probabilities,
             None,
-            [as_dense(own).astype(np.uint8) for own in (model.predict_each(X, others) if others else [])],
-            _alternatives(against, predicted.shape, found, []),
+            [as_dense(decided).astype(np.uint8) for decided in (model.predict_each(X, others) if others else [])],
+            _alternatives(against, predicted.shape, probabilities, []),
         )
     row_cost = model.row_cost(cost) if expected else None
     decoders = [model.with_decoder("nearest")] if paper and hasattr(model, "with_decoder") else []
@@ -132,11 +132,16 @@ def answers_of(
 
     predicted, *rest = model.ask(X, question)
     found_expected = rest.pop(0) if row_cost is not None else None
-    found = rest.pop(0) if marginals else None
+    probabilities = rest.pop(0) if marginals else None
     nearest = rest.pop(0) if decoders else None
     costs, rest = rest[: with_half + len(given)], rest[with_half + len(given) :]
     return Answers(
-        predicted, found_expected, found, nearest, rest, _alternatives(against, predicted.shape, found, costs)
+        predicted,
+        found_expected,
+        probabilities,
+        nearest,
+        rest,
+        _alternatives(against, predicted.shape, probabilities, costs),
     )
 
 
@@ -153,4 +158,7 @@ def _alternatives(
         return {}
     half = {} if marginals is None else {HALF: at_half(marginals)}
     labels = {**half, **{name: np.broadcast_to(one, shape) for name, one in against.items()}}
-    return {name: Alternative(one, costs[place] if costs else None) for place, (name, one) in enumerate(labels.items())}
+    return {
+        name: Alternative(one, costs[position] if costs else None)
+        for position, (name, one) in enumerate(labels.items())
+    }

@@ -109,7 +109,7 @@ def bootstrap(
     if not n:
         raise ValueError("A comparison needs at least one row.")
     value = np.array([[one.measure(*pair, None) for one in measured] for pair in pairs])
-    by_row = [place for place, one in enumerate(measured) if one.of_single_rows]
+    by_row = [which for which, one in enumerate(measured) if one.of_single_rows]
     costs = np.array([[measured[at].cost.of_rows(*pair) for at in by_row] for pair in pairs])
     costs = costs.reshape(len(predictions), len(by_row), n)
     labels = [sparse.csr_array(predicted, dtype=np.float64) for _, predicted in pairs]
@@ -125,11 +125,11 @@ def bootstrap(
         if len(by_row) == len(measured):
             continue
         true = weight @ truth
-        for place, (hit, predicted) in enumerate(zip(hits, labels, strict=True)):
+        for which, (hit, predicted) in enumerate(zip(hits, labels, strict=True)):
             c = Counts(weight @ hit, true, weight @ predicted, float(n))
             for at, one in enumerate(measured):
                 if isinstance(one, LabelCriterion):
-                    block[:, place, at] = one.of_counts(c)
+                    block[:, which, at] = one.of_counts(c)
     for at in by_row:
         resampled[:, :, at] = measured[at].as_cost(resampled[:, :, at])
     return Bootstrap(tuple(predictions), measured, value, resampled)

@@ -104,8 +104,8 @@ def evaluate_answers(
     given = check_labels(model, Y)
     check_consistent_length(answers.predicted, given)
     truth, prediction = as_label_pair(given, answers.predicted, rowwise=True)
-    own = model.criterion_
-    criteria = {**CRITERIA, **({} if own.name in CRITERIA else {own.name: own})}
+    of_model = model.criterion_
+    criteria = {**CRITERIA, **({} if of_model.name in CRITERIA else {of_model.name: of_model})}
     by_label = label_table(truth, prediction, model.classes_.tolist(), model.cost_)
     expected, realised = answers.expected, model.cost_.of_rows(truth, prediction)
     return Evaluation(

@@ -22,13 +22,13 @@ class Neighbours:
 
     Attributes
     ----------
-    place : ndarray of shape (m, 3)
+    index : ndarray of shape (m, 3)
         Which they are, as places in the map; fewer columns if there are fewer others.
     cost : ndarray of shape (m, 3)
         What it costs to take one for the other.
     """
 
-    place: Integers
+    index: Integers
     cost: Floats
 
 
@@ -91,7 +91,7 @@ def make_map(model: Any, most: int = MOST) -> LabelMap:
     >>> from clems.evaluation.label_map import make_map
     >>> X, Y = digit_scenes(100, random_state=0)
     >>> found = make_map(CLEMS(random_state=0, n_trees=5).fit(X, Y), most=20)
-    >>> found.truth.shape, found.predictions.place.shape
+    >>> found.truth.shape, found.predictions.index.shape
     ((20, 2), (20, 3))
     """
     check_is_fitted(model)
@@ -146,5 +146,5 @@ def shown(names: Sequence[str], longest: int | None = None) -> str:
 def _nearest(costs: Floats) -> Neighbours:
     other = costs.copy()
     np.fill_diagonal(other, np.inf)
-    place = np.argsort(other, axis=1, kind="stable")[:, : min(NEAREST, len(costs) - 1)]
-    return Neighbours(place, np.take_along_axis(costs, place, axis=1))
+    nearest = np.argsort(other, axis=1, kind="stable")[:, : min(NEAREST, len(costs) - 1)]
+    return Neighbours(nearest, np.take_along_axis(costs, nearest, axis=1))

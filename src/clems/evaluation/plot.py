@@ -147,7 +147,7 @@ def labels(model: Any, X: Any, Y: Any, *, most: int = MANY) -> Any:
     return _figure_of(draw_labels(evaluate(model, X, Y).labels, most))
 
 
-def draw_map(found: LabelMap) -> Spec:
+def draw_map(label_map: LabelMap) -> Spec:
     """Describe the figure of a label map: lines for a report to fill, truths, predictions, and names.
 
     Parameters
@@ -160,12 +160,12 @@ def draw_map(found: LabelMap) -> Spec:
     dict
         `data` and `layout`, as plotly reads them.
     """
-    size = 7 + 21 * np.sqrt(found.frequency / max(found.frequency.max(initial=0), 1e-300))
+    size = 7 + 21 * np.sqrt(label_map.frequency / max(label_map.frequency.max(initial=0), 1e-300))
     quiet = {"hoverinfo": "skip", "showlegend": False}
     accent, contrast = COLOURS["accent"], COLOURS["contrast"]
     looks = {
-        "truth": ("circle", accent, COLOURS["paper"], found.truth, _hovers(found, "truth")),
-        "prediction": ("diamond-open", contrast, contrast, found.prediction, _hovers(found, "prediction")),
+        "truth": ("circle", accent, COLOURS["paper"], label_map.truth, _hovers(label_map, "truth")),
+        "prediction": ("diamond-open", contrast, contrast, label_map.prediction, _hovers(label_map, "prediction")),
     }
     points = [
         _points(
@@ -183,10 +183,10 @@ def draw_map(found: LabelMap) -> Spec:
         for role, (symbol, colour, edge, at, hovers) in looks.items()
     ]
     names = _points(
-        found.truth,
+        label_map.truth,
         mode="markers+text",
         marker={"size": size.tolist(), "opacity": 0},  # which keep names clear of the points themselves
-        text=_written(found, size),
+        text=_written(label_map, size),
         textposition="top center",
         textfont={"color": COLOURS["ink"], "size": 11},
         cliponaxis=False,
@@ -409,7 +409,7 @@ def draw_labels(labels: pd.DataFrame, most: int = MANY) -> Spec:
         `data` and `layout`, as plotly reads them.
     """
     part = labels.sort_values("support", ascending=False, kind="stable").head(most)
-    place = np.arange(len(part))
+    position = np.arange(len(part))
     joined = [[x, at] for at, both in enumerate(part[["precision", "recall"]].to_numpy()) for x in (*both, np.nan)]
     lines = {
         **_points(np.array(joined).reshape(-1, 2)),
@@ -424,7 +424,7 @@ def draw_labels(labels: pd.DataFrame, most: int = MANY) -> Spec:
     }
     points = [
         _points(
-            np.column_stack([part[name], place]),
+            np.column_stack([part[name], position]),
             name=name,
             marker={"symbol": symbol, "color": colour, "size": 10, "line": {"width": 2, "color": colour}},
             hovertext=[
@@ -442,7 +442,7 @@ def draw_labels(labels: pd.DataFrame, most: int = MANY) -> Spec:
             margin={"l": 8, "r": 12, "t": 36, "b": 28},
             xaxis={"range": [-0.02, 1.02], "nticks": 6, **GRID},
             yaxis={
-                "tickvals": place.tolist(),
+                "tickvals": position.tolist(),
                 "ticktext": [escape(shown([str(name)], WRITTEN), quote=False) for name in part.index],
                 "range": [len(part) - 0.4, -0.6],
                 "automargin": True,
@@ -459,29 +459,29 @@ def _points(at: Floats, **settings: Any) -> Spec:
     return {"type": "scatter", "mode": "markers", "x": x, "y": y, "hoverinfo": "text", **settings}
 
 
-def _hovers(found: LabelMap, role: str) -> list[str]:
+def _hovers(label_map: LabelMap, role: str) -> list[str]:
     """Text of each point's hover; plotly reads a little HTML in it, so names are escaped."""
-    near, others = (found.predictions, "predictions") if role == "truth" else (found.truths, "truths")
-    names = [escape(shown(one, LONGEST), quote=False) for one in found.sets]
+    near, others = (label_map.predictions, "predictions") if role == "truth" else (label_map.truths, "truths")
+    names = [escape(shown(one, LONGEST), quote=False) for one in label_map.sets]
     return [
         "<br>".join(
             [
                 f"<b>{name}</b>",
-                f"as the {role}; {count:,g} of {found.total:,g} training rows",
+                f"as the {role}; {count:,g} of {label_map.total:,g} training rows",
                 f"nearest {others} by cost:",
                 *(f"{cost:.3g}  {names[other]}" for other, cost in zip(places, costs, strict=True)),
             ]
         )
-        for name, count, places, costs in zip(names, found.frequency, near.place, near.cost, strict=True)
+        for name, count, places, costs in zip(names, label_map.frequency, near.index, near.cost, strict=True)
     ]
 
 
-def _written(found: LabelMap, size: Floats, width: float = 780, height: float = 480) -> list[str]:
+def _written(label_map: LabelMap, size: Floats, width: float = 780, height: float = 480) -> list[str]:
     """Names to write beside points, those of the most frequent first, as far as they do not cover each other."""
-    span = np.ptp(np.concatenate([found.truth, found.prediction]), axis=0)
+    span = np.ptp(np.concatenate([label_map.truth, label_map.prediction]), axis=0)
     scale = min(width / max(span[0], 1e-12), height / max(span[1], 1e-12))
     texts, boxes = [], np.empty((0, 4))
-    for (x, y), names, across in zip(found.truth * scale, found.sets, size, strict=True):
+    for (x, y), names, across in zip(label_map.truth * scale, label_map.sets, size, strict=True):
         text = shown(names, WRITTEN)
         half = 3.2 * len(text) + 4
         box = np.array([x - half, y - across / 2, x + half, y + across / 2 + 15])

@@ -60,24 +60,24 @@ def ranking_scores(Y: Any, scores: Any, k: int | Iterable[int] = (1, 3, 5), prop
     ranked = ranked_labels(_checked_scores(scores, Y, truth.shape), min(max(ks), K))
     # y_l of the label at each place, shape (n, places); a place that is empty, -1, is no hit
     hits = np.where(ranked >= 0, truth[np.arange(n)[:, None], np.maximum(ranked, 0)].toarray(), 0.0)
-    found: dict[str, list[float]] = {"precision": [], "recall": [], "ndcg": []}
+    scores_at: dict[str, list[float]] = {"precision": [], "recall": [], "ndcg": []}
     size = np.diff(truth.indptr)
     gain = discounts(max(ks))
     for one in ks:
         hit = hits[:, :one]
-        found["precision"].append(float(hit.sum(axis=1).mean() / one))
-        found["recall"].append(float((hit.sum(axis=1) / np.maximum(size, 1)).mean()))
+        scores_at["precision"].append(float(hit.sum(axis=1).mean() / one))
+        scores_at["recall"].append(float((hit.sum(axis=1) / np.maximum(size, 1)).mean()))
         # DCG over that of a ranking with all true labels first
         best = gain.cumsum()[np.clip(size, 1, one) - 1]
-        found["ndcg"].append(float((hit @ gain[: hit.shape[1]] / best).mean()))
+        scores_at["ndcg"].append(float((hit @ gain[: hit.shape[1]] / best).mean()))
     if propensities is not None:
         weights = weights_of_hits(propensities, names_of_pair(Y, scores), K)
         worth, best = hits * weights[np.maximum(ranked, 0)], greatest_sums(truth, weights, ks).sum(axis=0)
         # a set of rows without any true label has nothing to find
-        found["psp"] = [
+        scores_at["psp"] = [
             float(worth[:, :one].sum() / total) if total else 0.0 for one, total in zip(ks, best, strict=True)
         ]
-    return pd.DataFrame(found, index=pd.Index(ks, name="k"))
+    return pd.DataFrame(scores_at, index=pd.Index(ks, name="k"))
 
 
 def ranked_labels(scores: Any, k: int) -> Integers:
@@ -100,9 +100,9 @@ def ranked_labels(scores: Any, k: int) -> Integers:
         length = np.diff(scores.indptr)
         row = np.repeat(np.arange(n), length)
         order = np.lexsort((scores.indices, -scores.data, row))
-        place = np.arange(len(row)) - np.repeat(scores.indptr[:-1], length)  # within the row
-        first = place < k
-        ranked[row[first], place[first]] = scores.indices[order][first]
+        rank = np.arange(len(row)) - np.repeat(scores.indptr[:-1], length)  # within the row
+        first = rank < k
+        ranked[row[first], rank[first]] = scores.indices[order][first]
         return ranked
     for rows in row_blocks(n, scores.shape[1]):
         ranked[rows] = np.argsort(-scores[rows], axis=1, kind="stable")[:, :k]

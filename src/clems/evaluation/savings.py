@@ -214,9 +214,9 @@ def savings_of(
     sample_weight: ArrayLike | None = None,
 ) -> Savings:
     """Compute what a model saves from what it answered about rows; None is the model's own cost."""
-    own = Alternative(answers.predicted, answers.expected)
+    answered = Alternative(answers.predicted, answers.expected)
     row_cost = model.cost_ if cost is None else cost
-    return compared(row_cost, as_dense(truth), own, answers.against, unit, sample_weight)
+    return compared(row_cost, as_dense(truth), answered, answers.against, unit, sample_weight)
 
 
 def simple_answers(K: int, model: Any = None, cost: Cost | None = None, Y_train: Any = None) -> dict[str, Bits]:
@@ -233,12 +233,12 @@ def simple_answers(K: int, model: Any = None, cost: Cost | None = None, Y_train:
     Y_train : ndarray or CSR array of shape (m, K), default=None
         Labels of training, if they are given.
     """
-    found = {NOTHING: np.zeros(K, np.uint8), EVERYTHING: np.ones(K, np.uint8)}
+    constants = {NOTHING: np.zeros(K, np.uint8), EVERYTHING: np.ones(K, np.uint8)}
     if Y_train is not None and cost is not None:
-        found[CONSTANT] = constant_of(Y_train, cost)
+        constants[CONSTANT] = constant_of(Y_train, cost)
     elif hasattr(model, "candidates_") and cost is not None:
-        found[CONSTANT] = best_constant(cost, model.candidates_.labels, model.candidates_.frequency)
-    return found
+        constants[CONSTANT] = best_constant(cost, model.candidates_.labels, model.candidates_.frequency)
+    return constants
 
 
 def constant_of(Y: Any, cost: Cost) -> Bits:
@@ -260,7 +260,7 @@ def best_constant(cost: Cost, labels: Bits, frequency: Floats) -> Bits:
 def compared(
     cost: Cost,
     truth: Bits,
-    own: Alternative,
+    answered: Alternative,
     against: Mapping[str, Alternative],
     unit: str = "",
     sample_weight: ArrayLike | None = None,
@@ -270,7 +270,7 @@ def compared(
     if not n:
         raise ValueError("Savings need at least one row.")
     weight = np.ones(n) if sample_weight is None else as_weights(sample_weight, n)
-    everyone = [own, *against.values()]
+    everyone = [answered, *against.values()]
     costs = np.array([cost.rowwise(truth, one.predicted) for one in everyone])
     paid = costs @ weight
     counts = drawn(n, RESAMPLES, np.random.default_rng(0)) * weight
@@ -298,7 +298,7 @@ def compared(
         lacking.append("Without probabilities of labels there is no comparison with ½ thresholds.")
     if CONSTANT not in against:
         lacking.append("Without the labels of training rows there is no comparison with the best constant.")
-    known = None if own.expected is None else expected[0]
+    known = None if answered.expected is None else expected[0]
     return Savings(cost.name, unit, n, float(paid[0]), known, table, tuple(lacking))
 
 

@@ -48,8 +48,8 @@ def as_labels(Y: Any, name: str = "Y") -> Labels:
             array = array.astype(np.float64)
         except (TypeError, ValueError):
             row, column, value = next(
-                (*divmod(place, array.shape[1]), value)
-                for place, value in enumerate(array.flat)
+                (*divmod(position, array.shape[1]), value)
+                for position, value in enumerate(array.flat)
                 if not _is_number(value)
             )
             raise ValueError(_not_binary(name, value, row, column)) from None

@@ -35,11 +35,11 @@ class ChainClassifier(DividedClassifier):
             return np.arange(K)
         if isinstance(order, str) and order == "random":
             return random_state.permutation(K)
-        place = {name: column for column, name in enumerate(self.classes_.tolist())}
+        column_of = {name: column for column, name in enumerate(self.classes_.tolist())}
         columns = []
         if hasattr(order, "__getitem__") and not isinstance(order, (str, bytes, dict)):  # a sequence, not a set
             with suppress(KeyError, TypeError):
-                columns = [place[name] for name in order]
+                columns = [column_of[name] for name in order]
         if sorted(columns) != list(range(K)):
             names = ", ".join(map(repr, self.classes_.tolist()[:5])) + (", …" if K > 5 else "")
             raise ValueError(

@@ -71,15 +71,15 @@ class DividedClassifier(DepthPath, MultiLabelClassifier):
         """Unfitted, seeded classifiers that are sure to have what the learner needs."""
         estimator = self._default() if self.estimator is None else self.estimator
         check_estimator(estimator, self.predictor)
-        own, name = type(self).__name__, type(estimator).__name__
+        learner, name = type(self).__name__, type(estimator).__name__
         self._fitted_with_probabilities = hasattr(estimator, "predict_proba")
         if self.needs_probabilities and not self._fitted_with_probabilities:
             raise ValueError(
-                f"{own} needs an estimator with predict_proba, which {name} does not have; scikit-learn's "
+                f"{learner} needs an estimator with predict_proba, which {name} does not have; scikit-learn's "
                 f"CalibratedClassifierCV({name}(...)) gives it."
             )
         if (self.needs_weights or weight is not None) and not has_fit_parameter(estimator, "sample_weight"):
-            reason = f"{own} trains with weights" if self.needs_weights else "sample_weight was given"
+            reason = f"{learner} trains with weights" if self.needs_weights else "sample_weight was given"
             raise ValueError(f"{reason}, but {name}.fit has no parameter sample_weight.")
         return [seeded(estimator, random_state) for _ in range(count)]
 

@@ -141,7 +141,9 @@ class PosteriorClassifier(MultiLabelClassifier):
         """
         check_is_fitted(self)
         decisions = [self._decision(cost) for cost in costs]
-        return [self._in_form(own) for own in self.ask(X, lambda one: [decision(one) for decision in decisions])]
+        return [
+            self._in_form(decided) for decided in self.ask(X, lambda one: [decision(one) for decision in decisions])
+        ]
 
     def predict_proba(self, X: Any) -> Floats:
         """Predict the marginals: how probable each label is by itself.
@@ -248,9 +250,9 @@ class PosteriorClassifier(MultiLabelClassifier):
         return criterion.cost if criterion.of_single_rows else None
 
     def _checked_row_cost(self, cost: AnyCost | None) -> Cost:
-        found = self.row_cost(cost)
-        if found is None:
+        row_cost = self.row_cost(cost)
+        if row_cost is None:
             raise ValueError(
                 f"{self._criterion_for(cost).name} is no cost of single rows; name one that is, such as cost='f1'."
             )
-        return found
+        return row_cost

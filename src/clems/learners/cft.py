@@ -192,9 +192,9 @@ def pooled(rounds: list[Round], names: list[Any], mean: float) -> Iterator[Probl
     for j, name in enumerate(names):
         counted = np.flatnonzero(weight[:, j])
         if len(counted):
-            _, first, place = np.unique(2 * alike[counted] + target[counted, j], return_index=True, return_inverse=True)
+            _, first, which = np.unique(2 * alike[counted] + target[counted, j], return_index=True, return_inverse=True)
             chosen = counted[first]
-            summed = np.bincount(place, weight[counted, j]) * (mean / weight[:, j].mean())
+            summed = np.bincount(which, weight[counted, j]) * (mean / weight[:, j].mean())
             yield Problem(
                 name,
                 at[chosen, :j],

@@ -160,12 +160,14 @@ def choose_alpha(
     held, trained = draw < HELD_OUT, (draw >= HELD_OUT) & (draw < 1)
     if not held.any() or not trained.any():
         return GRID[0]
-    own, others = (None, None) if weight is None else (weight[trained], weight[held])
+    in_training, others = (None, None) if weight is None else (weight[trained], weight[held])
     known, truth = labels[trained], as_dense(labels[held])
-    smooth = ridge_smoother(X[trained], own, ridge)
+    smooth = ridge_smoother(X[trained], in_training, ridge)
     losses = []
     for share in GRID:
-        codes, components = implicit_codes(known, own, smooth, share * mean_eigenvalue(known, own), size)
+        codes, components = implicit_codes(
+            known, in_training, smooth, share * mean_eigenvalue(known, in_training), size
+        )
         wrong = (smooth.predict(X[held], codes) @ components > HALF) != truth
         losses.append(np.average(wrong.mean(axis=1), weights=others))
     return GRID[int(np.argmin(np.round(losses, 12)))]

@@ -169,16 +169,16 @@ class GuaranteedCost(BaseEstimator):  # type: ignore[misc]
             costs = cost.rowwise(truth, as_dense(predicted))
             self.bound_ = self._checked_bound(cost, costs, truth.shape[1])
             self.n_calibration_ = len(costs)
-            found = greatest_threshold(
+            threshold = greatest_threshold(
                 expected, costs, level=level, confidence=confidence, price=price, bound=self.bound_
             )
-            if found is None and price > level:
+            if threshold is None and price > level:
                 raise ValueError(self._not_promised(costs))
-            self.threshold_ = -np.inf if found is None else found
+            self.threshold_ = -np.inf if threshold is None else threshold
             decided = expected <= self.threshold_
             self.share_handed_over_ = float(1 - decided.mean())
             self.calibration_cost_ = float(np.where(decided, costs, price).mean())
-        if found is None:
+        if threshold is None:
             warnings.warn(f"{self._not_promised(costs)} All rows are handed over.", UserWarning, stacklevel=2)
         return self
 

@@ -208,7 +208,7 @@ class SLEEC(MultiLabelClassifier):
             unseen = self.points_[-1].copy()
             for others, part in [] if n_folds is None else held_out(len(rows), n_folds, random_state):
                 unseen[part] = predict_codes(fit(others), local[part])
-            scores.append(self._scores_in(cluster, unseen, own=True))
+            scores.append(self._scores_in(cluster, unseen, same_rows=True))
         self._say(f"regressors: {len(scores)} in {perf_counter() - start:.1f} s")
         start = perf_counter()
         # A row that is alone in its cluster has no neighbours to score it.
@@ -231,9 +231,11 @@ class SLEEC(MultiLabelClassifier):
         codes = np.zeros((X.shape[0], min(size, Y.shape[1])))
         self.labels_, self.frequencies_, parts = [], [], []
         for rows in self._rows:
-            vectors, place = distinct_rows(Y[rows])
+            vectors, which_vector = distinct_rows(Y[rows])
             self.labels_.append(sparse.csr_array(vectors, dtype=np.float64))
-            self.frequencies_.append(np.bincount(place, None if weight is None else weight[rows]).astype(np.float64))
+            self.frequencies_.append(
+                np.bincount(which_vector, None if weight is None else weight[rows]).astype(np.float64)
+            )
             part = factorise(
                 self.labels_[-1],
                 self.frequencies_[-1],
@@ -243,7 +245,7 @@ class SLEEC(MultiLabelClassifier):
                 max_iter=self.max_iter,
                 tol=self.tol,
             )
-            codes[rows, : part.codes.shape[1]] = part.codes[place]
+            codes[rows, : part.codes.shape[1]] = part.codes[which_vector]
             parts.append(part)
         self.label_codes_, self.histories_ = [part.codes for part in parts], [part.history for part in parts]
         self.n_iter_ = max(map(len, self.histories_))
@@ -275,9 +277,9 @@ class SLEEC(MultiLabelClassifier):
         ]
         return sparse.vstack(scores, "csr")[np.concatenate(parts).argsort()]
 
-    def _scores_in(self, cluster: int, Z: Floats, own: bool = False) -> Any:
+    def _scores_in(self, cluster: int, Z: Floats, same_rows: bool = False) -> Any:
         """Scores of points of a cluster; if they are those of its training rows, in order, no row scores itself."""
-        return neighbour_scores(Z, self.points_[cluster], *self._neighbours[cluster], self._n_neighbors, own)
+        return neighbour_scores(Z, self.points_[cluster], *self._neighbours[cluster], self._n_neighbors, same_rows)
 
     def _reconstruction_error(self) -> float:
         wrong, total = 0.0, 0.0

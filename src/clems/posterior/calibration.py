@@ -232,7 +232,7 @@ def calibrate(
         by_method = {"none": values} | by_method  # what was before is reported, if it cannot be chosen
     losses = {name: log_loss_per_row(p, Y) / Y.shape[1] for name, p in by_method.items()}
     method = chosen_method({name: losses[name] for name in methods}, weight)
-    means = {name: float(np.average(own, weights=weight)) for name, own in losses.items()}
+    means = {name: float(np.average(loss, weights=weight)) for name, loss in losses.items()}
     return METHODS[method](values, Y, weight, are_scores), by_method[method], Calibration(method, means)
 
 

@@ -168,8 +168,8 @@ def by_likelihood(width: int) -> Branch:
         rows = np.repeat(row, 2)
         likeliest_first = np.lexsort((-both, rows))
         starts = np.flatnonzero(np.diff(rows, prepend=-1))
-        place = np.arange(len(rows)) - np.repeat(starts, np.diff(starts, append=len(rows)))
-        both[likeliest_first[place >= width]] = 0
+        rank = np.arange(len(rows)) - np.repeat(starts, np.diff(starts, append=len(rows)))
+        both[likeliest_first[rank >= width]] = 0
         return (both / np.bincount(rows, both)[rows]).reshape(-1, 2)
 
     return branch

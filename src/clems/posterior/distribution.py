@@ -205,8 +205,8 @@ class Posterior:
     @cached_property
     def _by_size(self) -> tuple[Integers, Integers]:
         """Numbers of labels that vectors have, and which of these each vector has."""
-        values, place = np.unique(self.sizes, return_inverse=True)
-        return values, place
+        values, size_index = np.unique(self.sizes, return_inverse=True)
+        return values, size_index
 
     @property
     def size_values(self) -> Integers:
@@ -223,8 +223,8 @@ class Posterior:
         mass : ndarray of shape (n, S)
             How probable each size is.
         """
-        values, place = self._by_size
-        return by_size(self.share[rows], self.float_labels, place, len(values))
+        values, size_index = self._by_size
+        return by_size(self.share[rows], self.float_labels, size_index, len(values))
 
     @property
     def rules(self) -> Mapping[str, Rule]:

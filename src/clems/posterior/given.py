@@ -92,7 +92,7 @@ def _checked(array: NDArray[Any], name: str, names: NDArray[Any] | None, allowed
 
     def refuse(wrong: NDArray[np.bool_]) -> None:
         if wrong.any():
-            row, column = (int(place) for place in np.unravel_index(wrong.argmax(), wrong.shape))
+            row, column = (int(index) for index in np.unravel_index(wrong.argmax(), wrong.shape))
             where = column if names is None else repr(names[column])
             raise ValueError(f"{name} has the value {array[row, column]} in row {row}, column {where}; {allowed}.")
 
@@ -168,9 +168,9 @@ def shares_of_samples(S: Any) -> tuple[Bits, Any]:
     flat = samples.reshape(n * m, K)
     wrong = ~np.isin(flat, (0, 1)) if flat.dtype.kind in "biufO" else np.ones(flat.shape, bool)
     if wrong.any():
-        place, label = np.unravel_index(wrong.argmax(), wrong.shape)
+        at, label = np.unravel_index(wrong.argmax(), wrong.shape)
         raise ValueError(
-            f"Samples must be zeros and ones; row {place // m}, sample {place % m} has the value {flat[place, label]} "
+            f"Samples must be zeros and ones; row {at // m}, sample {at % m} has the value {flat[at, label]} "
             f"for label {label}."
         )
     labels, index = distinct_rows(flat.astype(np.uint8))

@@ -141,7 +141,7 @@ class IndependentPosterior(Posterior):
         """
         parts = [_vectors_of(p) for p in self.marginals]
         starts = np.cumsum([0, *(len(share) for _, share in parts)])
-        labels = np.concatenate([np.empty((0, self.marginals.shape[1]), np.uint8), *(own for own, _ in parts)])
+        labels = np.concatenate([np.empty((0, self.marginals.shape[1]), np.uint8), *(vectors for vectors, _ in parts)])
         shares = np.concatenate([np.empty(0), *(share for _, share in parts)])
         share = sparse.csr_array((shares, np.arange(len(shares)), starts), (len(self), len(shares)))
         return Posterior(labels, share, marginals=self.marginals, shared=False)
@@ -160,8 +160,8 @@ def _vectors_of(p: Floats) -> tuple[Bits, Floats]:
         vectors, index = distinct_rows((_hypercube(len(p)) < p).astype(np.uint8))
         return vectors, np.bincount(index) / DRAWS
     share = np.ones(1)
-    for own in p[uncertain]:  # label j of the i-th vector is bit j of i
-        share = np.concatenate([share * (1 - own), share * own])
+    for probability in p[uncertain]:  # label j of the i-th vector is bit j of i
+        share = np.concatenate([share * (1 - probability), share * probability])
     vectors = np.tile((p > 0.5).astype(np.uint8), (len(share), 1))
     vectors[:, uncertain] = np.arange(len(share))[:, None] >> np.arange(len(uncertain)) & 1
     return vectors, share / share.sum()

@@ -156,7 +156,10 @@ def choose_joint(
     """
     kinds: dict[str, Callable[[Floats], Joint]] = {"independent": lambda _: Independent()}
     if "observed" in names:
-        shapes = [partial(held_out.observed, power=power, sharpness=own) for power, own in product(POWERS, SHARPNESS)]
+        shapes = [
+            partial(held_out.observed, power=power, sharpness=sharpness)
+            for power, sharpness in product(POWERS, SHARPNESS)
+        ]
         log_losses = [held_out.ask(shape, _log_losses) for shape in shapes]
         kinds["observed"] = shapes[int(np.argmin(np.average(log_losses, axis=1, weights=held_out.weight)))]
 
@@ -167,7 +170,7 @@ def choose_joint(
 
     losses: dict[Any, Floats] = {name: held_out.ask(kinds[name], costs) for name in names}
     chosen = kinds[one_standard_error(losses, names[0], held_out.weight)]
-    means = {name: float(np.average(own, weights=held_out.weight)) for name, own in losses.items()}
+    means = {name: float(np.average(loss, weights=held_out.weight)) for name, loss in losses.items()}
     return chosen(held_out.frequency), means, held_out.ask(chosen, lambda posterior, _: posterior.marginals)
 
 

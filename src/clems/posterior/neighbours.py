@@ -51,8 +51,8 @@ class ByNeighbours:
             raise ValueError("The weights of KNeighborsRegressor must be finite, at least 0, and not all 0 for a row.")
         weight = weight / totals
         n, k = neighbour.shape
-        place = np.repeat(np.arange(n), k), self.groups[neighbour].ravel()
-        share = sparse.coo_array((weight.ravel(), place), (n, len(self.points))).tocsr()
+        entries = np.repeat(np.arange(n), k), self.groups[neighbour].ravel()
+        share = sparse.coo_array((weight.ravel(), entries), (n, len(self.points))).tocsr()
         return Posterior(self.labels, share, points=lambda: share @ self.points, embedded=self.embedded)
 
 

@@ -100,13 +100,13 @@ def grow_trees(
     }
 
     def grow(seed: int, target: Floats, sampled: bool) -> tuple[Any, Any]:
-        own = np.random.RandomState(seed)
-        drawn = counts_of(own.randint(0, n, n), n) if sampled else np.ones(n, np.uint8)
+        random = np.random.RandomState(seed)
+        drawn = counts_of(random.randint(0, n, n), n) if sampled else np.ones(n, np.uint8)
         if target.shape[1] > WIDE:  # Z R with R of shape (M, WIDE), standard normal
-            target = target @ own.standard_normal((target.shape[1], WIDE))
+            target = target @ random.standard_normal((target.shape[1], WIDE))
         target = rounded(target)
         bag = drawn if weight is None else drawn * weight
-        tree = ExtraTreeRegressor(**settings, random_state=own.randint(2**31 - 1))
+        tree = ExtraTreeRegressor(**settings, random_state=random.randint(2**31 - 1))
         weighted = sampled or weight is not None  # weights are checked, which takes a tenth of the time of a small tree
         tree.fit(X, target[groups], sample_weight=bag.astype(np.float64) if weighted else None, check_input=False)
         return tree, drawn

@@ -111,9 +111,10 @@ class LeafCounts:
         scale = (counted.shape[1] / numbers)[:, None] * total / others
         share = shares.mean(nodes[counted], scale[counted], numbers)
         rows = np.arange(len(groups))
-        own = np.asarray(share[rows, groups]).ravel()
-        rest = own - (weight / others).sum(axis=1) / numbers  # of the row's candidate: mean of (count − w) / (W − w)
-        taken = np.where(rest < ROUNDING * own, own, own - rest)
+        of_candidate = np.asarray(share[rows, groups]).ravel()
+        # Of the row's candidate: mean of (count − w) / (W − w).
+        rest = of_candidate - (weight / others).sum(axis=1) / numbers
+        taken = np.where(rest < ROUNDING * of_candidate, of_candidate, of_candidate - rest)
         return share - sparse.csr_array((taken, (rows, groups)), share.shape)
 
     def _merged(self, depth: int | None) -> tuple[Integers | None, Any]:
@@ -130,11 +131,11 @@ class LeafCounts:
         data = np.empty_like(counts.data)
         for first, last in pairwise(starts_of(self.trees)):
             bounds = counts.indptr[first : last + 1]
-            own = slice(bounds[0], bounds[-1])
+            entries = slice(bounds[0], bounds[-1])
             nodes = sparse.csr_array(
-                (counts.data[own], counts.indices[own], bounds - bounds[0]), (last - first, counts.shape[1])
+                (counts.data[entries], counts.indices[entries], bounds - bounds[0]), (last - first, counts.shape[1])
             )
-            data[own] = nodes.data / np.repeat(nodes.sum(axis=1) * len(self.trees), np.diff(bounds))
+            data[entries] = nodes.data / np.repeat(nodes.sum(axis=1) * len(self.trees), np.diff(bounds))
         return LeafShares(self.trees, ends, sparse.csr_array((data, counts.indices, counts.indptr), counts.shape))
 
 
@@ -180,13 +181,13 @@ def sort_into_leaves(
         counted = slice(None) if weight.all() else np.flatnonzero(weight)
         size = starts[which + 1] - starts[which]
         entries = weight[counted], (leaf[counted].astype(np.int32), groups[counted].astype(np.int32))
-        own = sparse.coo_array(entries, (size, n_groups)).tocsr()
-        length = np.diff(own.indptr)
-        from_last = np.repeat(own.indptr[:-1] + own.indptr[1:] - 1, length) - np.arange(own.nnz)
-        place = slice(which * n, which * n + own.nnz)
-        data[place], indices[place] = own.data[from_last], own.indices[from_last]
+        table = sparse.coo_array(entries, (size, n_groups)).tocsr()
+        length = np.diff(table.indptr)
+        from_last = np.repeat(table.indptr[:-1] + table.indptr[1:] - 1, length) - np.arange(table.nnz)
+        target = slice(which * n, which * n + table.nnz)
+        data[target], indices[target] = table.data[from_last], table.indices[from_last]
         lengths[starts[which] + 1 : starts[which + 1] + 1] = length
-        return int(own.nnz)
+        return int(table.nnz)
 
     sizes = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(sort)(which) for which in range(n_trees))
     end = 0

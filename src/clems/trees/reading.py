@@ -131,10 +131,10 @@ def predictions_of(estimator: Any, X: Any, method: str = "predict") -> Any:
     ends = np.linspace(0, X.shape[0], min(jobs, X.shape[0]) + 1).astype(int)
     slices = map(slice, ends[:-1], ends[1:])
     parts = Parallel(n_jobs=jobs, prefer="threads")(delayed(means)(rows) for rows in slices)
-    found = [np.concatenate(output) for output in zip(*parts, strict=True)]
+    joined = [np.concatenate(output) for output in zip(*parts, strict=True)]
     if method != of_tree:
-        return estimator.classes_[found[0].argmax(axis=1)]
-    return found if is_classifier(estimator) and estimator.n_outputs_ > 1 else found[0]
+        return estimator.classes_[joined[0].argmax(axis=1)]
+    return joined if is_classifier(estimator) and estimator.n_outputs_ > 1 else joined[0]
 
 
 def as_rows(X: Any) -> Any:
@@ -177,9 +177,9 @@ def ancestors(trees: list[Any], depth: int | None) -> Integers:
     ndarray of shape (R,)
     """
     starts = starts_of(trees)
-    found = np.arange(starts[-1])
+    ends = np.arange(starts[-1])
     if depth is None:
-        return found
+        return ends
     # All trees go down together, level by level; −1 stays below 0 as the child of a leaf.
     shift = np.repeat(starts[:-1], np.diff(starts))
     left, right = (
@@ -193,9 +193,9 @@ def ancestors(trees: list[Any], depth: int | None) -> Integers:
     while len(level := level[left[level] >= 0]):  # the nodes of a level that are split
         below += 1
         for children in (left[level], right[level]):
-            found[children] = children if below <= depth else found[level]
+            ends[children] = children if below <= depth else ends[level]
         level = np.concatenate([left[level], right[level]])
-    return found
+    return ends
 
 
 def starts_of(trees: list[Any]) -> Integers:

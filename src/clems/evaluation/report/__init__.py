@@ -186,7 +186,7 @@ def map_data(found: LabelMap) -> dict[str, Any]:
     """Return what the page needs to filter the map and to draw lines to what is near."""
     return {
         "sets": found.sets,
-        "near": {"truth": found.predictions.place.tolist(), "prediction": found.truths.place.tolist()},
+        "near": {"truth": found.predictions.index.tolist(), "prediction": found.truths.index.tolist()},
     }
 
 
