@@ -144,7 +144,7 @@ def test_another_cost_without_training_anew():
 def test_micro_and_macro_f1():
     model = fit(cost="micro_f1")
     assert model.criterion_.name == "micro_f1"
-    assert np.array_equal(model.predict(X[TEST]), fit().predict(X[TEST], cost="micro_f1"))
+    assert np.array_equal(model.predict(X[TEST]), fit().with_cost("micro_f1").predict(X[TEST]))
     assert model.criterion_(Y[TEST], model.predict(X[TEST])) > model.criterion_(Y[TEST], np.ones_like(Y[TEST]))
     with pytest.raises(ValueError, match=r"macro_f1 is decided by .* and none were held out; fit with cost='macro_f1'"):
         fit(calibration=None, joint="independent").predict(X[TEST], cost="macro_f1")

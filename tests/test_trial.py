@@ -130,6 +130,7 @@ def test_a_record_holds_every_criterion_of_every_decision(kind):
     assert {decision["cost"] for decision in record["decisions"]} == {*costs}
     for decision in record["decisions"]:
         own = model if decision["depth"] is None else model.at_depth(decision["depth"])
+        own = own.with_cost(decision["cost"]) if model.cost_after_fit else own
         cost = {"cost": decision["cost"]} if model.cost_at_predict and not model.cost_at_fit else {}
         for part in ("validation", "test"):
             rows = getattr(parts, part)

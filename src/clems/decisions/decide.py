@@ -120,7 +120,12 @@ def expected_costs(posterior: Posterior, cost: Cost, predicted: Bits) -> Floats:
 
 
 def summed_costs(posterior: Posterior, cost: Cost, predicted: Bits) -> Floats:
-    """Compute the expected cost of each row's prediction, ``Σ_i q_i · cost(S_i, P)``, shape (n,)."""
+    """Compute the expected cost of each row's prediction, ``Σ_i q_i · cost(S_i, P)``, shape (n,).
+
+    A sum over labels is affine in the truth of each, so its expectation is its value at the marginals.
+    """
+    if cost.gain is not None:
+        return cost.of_rows(posterior.marginals, predicted)
     lengths = np.diff(posterior.share.indptr)
     result = np.empty(len(predicted))
     for rows in row_blocks(len(predicted), int(lengths.max(initial=1)) * predicted.shape[1], 1 << 22):

@@ -83,7 +83,7 @@ def make_plan(spec: Spec) -> Plan:
     """Work out all trials of an experiment.
 
     A learner that is trained for a cost has a trial for each of the criteria; one that is blind to costs, or decides
-    for any cost after training, has one for all of them.
+    or chooses for any cost after training, has one for all of them.
     """
     planned: list[Planned] = []
     own_costs = spec.own_costs()
@@ -137,7 +137,7 @@ def ways(
     """For which costs a learner is to be trained, and for which each of these fits decides."""
     if trained_for is not None:
         return [(trained_for, tuple(sorted(costs)))] if costs else []
-    if learner.cost_at_predict and not learner.cost_at_fit:
+    if learner.cost_after_fit or (learner.cost_at_predict and not learner.cost_at_fit):
         return [(None, at_predict)] if costs else []
     return [(cost, (cost,)) for cost in costs] if learner.cost_sensitive else [(None, ())]
 

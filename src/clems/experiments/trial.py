@@ -18,9 +18,12 @@ from clems.costs.cost import Cost
 from clems.costs.criteria import CRITERIA, Criterion, get_criterion, known_criterion
 from clems.costs.text import function_of
 from clems.datasets import Dataset
+from clems.decisions.decide import expected_costs
 from clems.experiments.environment import blas, versions
 from clems.experiments.identity import digest
 from clems.learners import LEARNERS
+from clems.learners.by_posterior import PosteriorClassifier
+from clems.posterior.distribution import Posterior
 
 Rows = NDArray[np.intp]
 Values = dict[str, float]
@@ -146,9 +149,10 @@ def run_trial(trial: Trial, data: Data, costs: Mapping[str, Cost]) -> dict[str, 
     Returns
     -------
     dict
-        The record, ready for JSON: every criterion on validation and test rows, for each cost and depth. Seconds are
-        of processor time, which does not depend on what else the machine is doing: of the fit, of one prediction of the
-        test rows, and of the trial as a whole.
+        The record, ready for JSON: every criterion on validation and test rows, for each cost and depth; and of
+        learners with a posterior what the predictions for test rows were expected to cost. Seconds are of processor
+        time, which does not depend on what else the machine is doing: of the fit, of one prediction of the test rows,
+        and of the trial as a whole.
     """
     start = process_time()
     X, Y = data.whole.X, data.whole.Y
@@ -176,13 +180,18 @@ def run_trial(trial: Trial, data: Data, costs: Mapping[str, Cost]) -> dict[str, 
     decisions, predict_seconds = [], 0.0
     for depth in depths:
         chosen = _at(model, depth)
-        validation = _measured(chosen, X, Y, parts.validation, others, criteria)
+        validation, *_ = _measured(chosen, X, Y, parts.validation, others, criteria)
         begin = process_time()
-        test = _measured(chosen if final is model else _at(final, depth), X, Y, parts.test, others, criteria)
-        predict_seconds += process_time() - begin
+        test, expected, aside = _measured(
+            chosen if final is model else _at(final, depth), X, Y, parts.test, others, criteria
+        )
+        predict_seconds += process_time() - begin - aside
         decisions += [
             {"cost": cost, "depth": depth, "validation": on_validation, "test": on_test}
-            for cost, on_validation, on_test in zip(trial.costs or (None,), validation, test, strict=True)
+            | ({} if of_cost is None else {"expected": of_cost})
+            for cost, on_validation, on_test, of_cost in zip(
+                trial.costs or (None,), validation, test, expected, strict=True
+            )
         ]
     return {
         "key": trial.key,
@@ -271,15 +280,55 @@ def _at(model: Any, depth: int | None) -> Any:
 
 def _measured(
     model: Any, X: Any, Y: Any, rows: Rows, costs: Sequence[Any], criteria: Mapping[str, Criterion]
-) -> list[Values | None]:
-    """Every criterion of the decisions for each of some costs, or of the model's own; None where there are no rows."""
+) -> tuple[list[Values | None], list[float | None], float]:
+    """Measure the decisions for each of some costs, or for the model's own.
+
+    Returns
+    -------
+    values : list of dict or None
+        Every criterion; None where there are no rows.
+    expected : list of float or None
+        What a row was expected to cost on average; None where that is not known.
+    seconds : float
+        Processor time of what predicting does not need.
+    """
     if not len(rows):
-        return [None] * max(1, len(costs))
-    predictions = model.predict_each(X[rows], costs) if costs else [model.predict(X[rows])]
-    return [
+        return [None] * max(1, len(costs)), [None] * max(1, len(costs)), 0.0
+    predictions, expected, seconds = _answers(model, X[rows], costs)
+    values: list[Values | None] = [
         {name: _rounded(criterion(Y[rows], predicted)) for name, criterion in criteria.items()}
         for predicted in predictions
     ]
+    return values, expected, seconds
+
+
+def _answers(model: Any, X: Any, costs: Sequence[Any]) -> tuple[list[Any], list[float | None], float]:
+    """Predict for each of some costs, or for the model's own; also the mean expected costs, and their seconds."""
+    if not isinstance(model, PosteriorClassifier):
+        predictions = model.predict_each(X, costs) if costs else [model.predict(X)]
+        return predictions, [None] * len(predictions), 0.0
+    if costs and model.cost_after_fit:
+        each = [_answers(model.with_cost(cost), X, []) for cost in costs]
+        return [own[0][0] for own in each], [own[1][0] for own in each], sum(own[2] for own in each)
+    wanted: Sequence[Any] = costs or [None]
+    row_costs = [model.row_cost(cost) for cost in wanted]
+    seconds = 0.0
+
+    def question(posterior: Posterior) -> list[Any]:
+        nonlocal seconds
+        decided = [model.decide(posterior, cost) for cost in wanted]
+        begin = process_time()
+        expected = [
+            expected_costs(posterior, cost, own)
+            for cost, own in zip(row_costs, decided, strict=True)
+            if cost is not None
+        ]
+        seconds += process_time() - begin
+        return [*decided, *expected]
+
+    answers = model.ask(X, question)
+    means = iter([_rounded(float(own.mean())) for own in answers[len(wanted) :]])
+    return answers[: len(wanted)], [None if cost is None else next(means) for cost in row_costs], seconds
 
 
 def _rounded(value: float) -> float:

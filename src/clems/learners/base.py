@@ -40,6 +40,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         Whether training depends on it.
     cost_at_predict : bool
         Whether `predict` takes another cost, so that one fit serves all of them.
+    cost_after_fit : bool
+        Whether `with_cost` makes of a fitted model the one of another cost, without training anew.
     label_based : bool
         Whether the cost may be a criterion of all rows together, "micro_f1" or "macro_f1".
     depth_path : bool
@@ -51,6 +53,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
     cost_sensitive = False
     cost_at_fit = False
     cost_at_predict = False
+    cost_after_fit = False
     label_based = False
     depth_path = False
     predictor: str

@@ -27,7 +27,7 @@ from clems.learners.base import check_estimator, new_seed, seeded
 from clems.learners.by_division import Problem, fit_problem
 from clems.learners.by_posterior import AnyCost, PosteriorClassifier
 from clems.model_selection import IterativeStratifiedKFold
-from clems.posterior.calibration import METHODS, Calibration, Unchanged, calibrate
+from clems.posterior.calibration import Calibration, Unchanged, calibrate, methods_for
 from clems.posterior.classifiers import Given, OfAllLabels, OfEachLabel, gives_scores
 from clems.posterior.distribution import Posterior
 from clems.posterior.joint import HeldOut, Independent, Joint, choose_joint
@@ -38,7 +38,6 @@ from clems.trees.reading import check_reach
 Split = tuple[Integers, Integers]
 
 JOINTS = ("auto", "independent", "observed")
-CALIBRATIONS = ("auto", "sigmoid", "isotonic")
 ENTRIES = 1 << 24  # shares of candidates that are computed together
 FOLDS = 5  # in which the rows of a calibration set are put
 
@@ -124,6 +123,7 @@ class CostSensitiveClassifier(PosteriorClassifier):
 
     predictor = "classifier"
     cost_at_fit = True
+    cost_after_fit = True
     label_based = True
     needs_probabilities = True
 
@@ -355,17 +355,13 @@ class CostSensitiveClassifier(PosteriorClassifier):
 
     def _methods(self, estimator: Any) -> list[str]:
         """List the methods of calibration to choose from, the simplest first."""
-        given = self.calibration
-        if given is not None and (not isinstance(given, str) or given not in CALIBRATIONS):
-            raise ValueError(f"calibration must be {', '.join(map(repr, CALIBRATIONS))} or None; got {given!r}.")
-        if given is None and self._are_scores:
+        methods = methods_for(self.calibration)
+        if methods == ["none"] and self._are_scores:
             raise ValueError(
                 f"With calibration=None, {type(self).__name__} needs an estimator with predict_proba, which "
                 f"{type(estimator).__name__} does not have; calibration='sigmoid' turns its scores into probabilities."
             )
-        if given == "auto":
-            return [name for name in METHODS if name != "none" or not self._are_scores]
-        return ["none" if given is None else given]
+        return [name for name in methods if name != "none" or not self._are_scores]
 
 
 def check_folds(cv: Any) -> Any:

@@ -35,6 +35,10 @@ class Unchanged:
         """Return probabilities, shape (n, K)."""
         return values
 
+    def of_label(self, label: int) -> Unchanged:  # noqa: ARG002
+        """Return what calibrates one label, of probabilities of shape (n, 1)."""
+        return self
+
 
 @dataclass(frozen=True)
 class Sigmoid:
@@ -63,6 +67,11 @@ class Sigmoid:
         """Return calibrated probabilities, shape (n, K)."""
         return np.asarray(expit(self.intercept + self.slope * self.z(values)))
 
+    def of_label(self, label: int) -> Sigmoid:
+        """Return what calibrates one label, of probabilities of shape (n, 1)."""
+        own = slice(label, label + 1)
+        return Sigmoid(self.least, self.spread[own], self.intercept[own], self.slope[own])
+
 
 @dataclass(frozen=True)
 class Isotonic:
@@ -89,6 +98,13 @@ class Isotonic:
         for column, places, heights in zip(self.columns, self.places, self.heights, strict=True):
             calibrated[:, column] = np.interp(z[:, column], places, heights)
         return calibrated
+
+    def of_label(self, label: int) -> Sigmoid | Isotonic:
+        """Return what calibrates one label, of probabilities of shape (n, 1)."""
+        if label not in self.columns:
+            return self.sigmoid.of_label(label)
+        at = self.columns.index(label)
+        return Isotonic(self.sigmoid.of_label(label), [0], [self.places[at]], [self.heights[at]])
 
 
 Calibrator = Unchanged | Sigmoid | Isotonic
@@ -193,6 +209,22 @@ METHODS: dict[str, Callable[[Floats, Bits, Weights, bool], Calibrator]] = {  # t
     "sigmoid": fit_sigmoid,
     "isotonic": fit_isotonic,
 }
+
+
+CALIBRATIONS = ("auto", "sigmoid", "isotonic")
+
+
+def methods_for(calibration: Any) -> list[str]:
+    """List the methods that a parameter `calibration` has to choose from, the simplest first.
+
+    Parameters
+    ----------
+    calibration : {"auto", "sigmoid", "isotonic"} or None
+        All of them; that one; or none.
+    """
+    if calibration is not None and (not isinstance(calibration, str) or calibration not in CALIBRATIONS):
+        raise ValueError(f"calibration must be {', '.join(map(repr, CALIBRATIONS))} or None; got {calibration!r}.")
+    return [*METHODS] if calibration == "auto" else ["none" if calibration is None else calibration]
 
 
 def calibrate(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from clems.arrays import Floats, Integers, beside
+from clems.arrays import Bits, Floats, Integers, beside
 from clems.posterior.distribution import Posterior
 from clems.trees.reading import check_reach, predictions_of
+
+if TYPE_CHECKING:
+    from clems.posterior.calibration import Calibrator
 
 
 @dataclass(frozen=True)
@@ -25,14 +28,22 @@ class Chain:
         Columns of the label matrix in the order in which they are predicted.
     estimators : list
         Classifiers in this order; the j-th takes the features and, beside them, the j labels before it.
+    calibrators : list of Calibrator or None, default=None
+        In this order, what is made of the probabilities of each; None leaves them as they are.
     """
 
     order: Integers
     estimators: list[Any]
+    calibrators: list[Calibrator] | None = None
 
     def replaced(self, new: Callable[[Any], Any]) -> Chain:
         """Chain with a function of each classifier in its place."""
         return replace(self, estimators=[new(estimator) for estimator in self.estimators])
+
+    def probability(self, j: int, X: Any, before: Bits) -> Floats:
+        """How probable the j-th label is for each row, given the labels before it, shape (n, j)."""
+        p = probability(self.estimators[j], beside(X, before))
+        return p if self.calibrators is None else self.calibrators[j](p[:, None])[:, 0]
 
 
 def probability(estimator: Any, X: Any) -> Floats:
@@ -81,8 +92,8 @@ def grow(chain: Chain, X: Any, mass: float, branch: Branch) -> Posterior:
     n, K = X.shape[0], len(chain.order)
     row, masses, log_likelihood = np.arange(n), np.full(n, mass), np.zeros(n)
     bits, marginals = np.zeros((n, K), np.uint8), np.empty((n, K))
-    for j, estimator in enumerate(chain.estimators):
-        p = probability(estimator, beside(X[row], bits[:, :j]))
+    for j in range(K):
+        p = chain.probability(j, X[row], bits[:, :j])
         marginals[:, j] = np.bincount(row, masses * p, n) / np.bincount(row, masses, n)
         branches = branch(j, row, masses, p).ravel()  # 0 and 1 side by side keep the vectors of a row in order
         with np.errstate(divide="ignore"):

@@ -3,22 +3,24 @@
 Labels are *independent* given the features, or only label vectors of training are *observed* again. The latter has a
 power of how frequent vectors are and a sharpness: where labels go together, the product of their probabilities counts
 the same evidence several times and is too sure. Both are chosen by the log loss of the marginals of held-out rows, so
-that these, and expected costs, stay as right as the calibrated probabilities are. Then held-out rows are decided both
-ways, and the cheaper one is taken.
+that these, and expected costs, stay as right as the calibrated probabilities are; what is still wrong with these
+marginals is calibrated again, as costs that are sums over labels depend on nothing else. Then held-out rows are decided
+both ways, and the cheaper one is taken; of two that cost about the same, the one whose expected cost was nearer to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clems.arrays import Bits, Floats, Integers, Weights
 from clems.costs.criteria import Criterion
+from clems.posterior.calibration import Calibrator, Unchanged, calibrate
 from clems.posterior.choosing import log_loss_per_row, one_standard_error
 from clems.posterior.distribution import Posterior, sharpened
 from clems.posterior.given import shares_of_candidates
@@ -26,6 +28,7 @@ from clems.posterior.independent import IndependentPosterior
 
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 SHARPNESS = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4, 0.3)
+UNCHANGED = Unchanged()
 
 
 @dataclass(frozen=True)
@@ -54,12 +57,15 @@ class Observed:
         Power of the frequency.
     sharpness : float
         Power of the product.
+    calibrator : Calibrator
+        Function from the marginals of this distribution to calibrated ones, of the labels that vary among candidates.
     """
 
     labels: Bits
     frequency: Floats
     power: float
     sharpness: float
+    calibrator: Calibrator = UNCHANGED
     name = "observed"
 
     @property
@@ -70,7 +76,11 @@ class Observed:
     def __call__(self, marginals: Floats) -> Posterior:
         """Return the posterior of rows with these marginals, shape (n, K)."""
         share = shares_of_candidates(marginals, self.labels, self.frequency, self.power / self.sharpness)
-        return Posterior(self.labels, sharpened(share, self.sharpness))
+        posterior = Posterior(self.labels, sharpened(share, self.sharpness))
+        varied = _varied(self.labels)
+        calibrated = np.tile(self.labels[0].astype(np.float64), (len(marginals), 1))  # what all candidates have is sure
+        calibrated[:, varied] = self.calibrator(posterior.marginals[:, varied])
+        return _with_marginals(posterior, calibrated)
 
 
 Joint = Independent | Observed
@@ -111,7 +121,12 @@ class HeldOut:
         seen = frequency > 0
         return Observed(self.candidates[seen], frequency[seen], power, sharpness)
 
-    def ask(self, joint: Callable[[Floats], Joint], question: Callable[[Posterior, Bits], Floats]) -> Floats:
+    def ask(
+        self,
+        joint: Callable[[Floats], Joint],
+        question: Callable[[Posterior, Bits], Floats],
+        calibrated: Floats | None = None,
+    ) -> Floats:
         """Ask for something of each row, by the joint distribution that the training rows of its fold make.
 
         Parameters
@@ -120,13 +135,16 @@ class HeldOut:
             Function from frequencies of candidates, shape (L,), to a joint distribution.
         question : callable
             Function of a posterior and of the truths of its rows; returns an array with a row for each.
+        calibrated : ndarray of shape (m, K), default=None
+            Marginals of the rows that take the place of those of the distribution.
         """
         folds = np.unique(self.fold)
         here = [np.flatnonzero(self.fold == fold) for fold in folds]
-        answers = [
-            question(joint(self.by_fold[fold])(self.marginals[rows]), self.truth[rows])
-            for fold, rows in zip(folds, here, strict=True)
-        ]
+        answers = []
+        for fold, rows in zip(folds, here, strict=True):
+            posterior = joint(self.by_fold[fold])(self.marginals[rows])
+            own = posterior if calibrated is None else _with_marginals(posterior, calibrated[rows])
+            answers.append(question(own, self.truth[rows]))
         return np.concatenate(answers)[np.concatenate(here).argsort()]
 
 
@@ -142,8 +160,8 @@ def choose_joint(
     criterion : Criterion
         What is decided for. One of all rows together is chosen for by log loss.
     names : tuple of str
-        What there is to choose from, "independent" or "observed"; the first stays, unless another is better by more
-        than a paired standard error.
+        What there is to choose from, "independent" or "observed", the usual one first, see
+        :func:`cheaper_or_more_honest`.
 
     Returns
     -------
@@ -155,6 +173,8 @@ def choose_joint(
         Of the held-out rows, by the one that was chosen.
     """
     kinds: dict[str, Callable[[Floats], Joint]] = {"independent": lambda _: Independent()}
+    marginals: dict[str, Floats | None] = {"independent": None}
+    calibrator: Calibrator = Unchanged()
     if "observed" in names:
         shapes = [
             partial(held_out.observed, power=power, sharpness=sharpness)
@@ -162,16 +182,72 @@ def choose_joint(
         ]
         log_losses = [held_out.ask(shape, _log_losses) for shape in shapes]
         kinds["observed"] = shapes[int(np.argmin(np.average(log_losses, axis=1, weights=held_out.weight)))]
+        calibrator, marginals["observed"] = _calibrated(held_out, kinds["observed"])
 
     def costs(posterior: Posterior, truth: Bits) -> Floats:
-        if criterion.of_single_rows:
-            return criterion.cost.of_rows(truth, posterior.decide(criterion.cost))
-        return _log_losses(posterior, truth)
+        """Return what each row costs and what was expected of it, shape (m, 2)."""
+        if not criterion.of_single_rows:
+            return np.repeat(_log_losses(posterior, truth)[:, None], 2, axis=1)
+        decided = posterior.decide(criterion.cost)
+        return np.column_stack([criterion.cost.of_rows(truth, decided), posterior.expected_of(criterion.cost, decided)])
 
-    losses: dict[Any, Floats] = {name: held_out.ask(kinds[name], costs) for name in names}
-    chosen = kinds[one_standard_error(losses, names[0], held_out.weight)]
-    means = {name: float(np.average(loss, weights=held_out.weight)) for name, loss in losses.items()}
-    return chosen(held_out.frequency), means, held_out.ask(chosen, lambda posterior, _: posterior.marginals)
+    paid, expected = {}, {}
+    for name in names:
+        paid[name], expected[name] = held_out.ask(kinds[name], costs, marginals[name]).T
+    if (held_out.marginals[:, ~held_out.candidates.any(axis=0)] > 0).any():
+        # Candidates that lack a label, which probabilities do not rule out, have to be cheaper.
+        name = one_standard_error({**paid}, names[0], held_out.weight)
+    else:
+        name = cheaper_or_more_honest(paid, expected, names[0], held_out.weight)
+    joint = kinds[name](held_out.frequency)
+    if isinstance(joint, Observed):
+        joint = replace(joint, calibrator=calibrator)
+    means = {name: float(np.average(own, weights=held_out.weight)) for name, own in paid.items()}
+    return joint, means, held_out.ask(kinds[name], lambda posterior, _: posterior.marginals, marginals[name])
+
+
+def cheaper_or_more_honest(
+    paid: Mapping[str, Floats], expected: Mapping[str, Floats], usual: str, weight: Weights
+) -> str:
+    """Choose by what held-out rows cost; of those that cost about the same, by what they were expected to cost.
+
+    Parameters
+    ----------
+    paid, expected : mapping of str to ndarray of shape (m,)
+        What rows cost by each choice, and what they were expected to cost.
+    usual : str
+        The one that others have to beat by more than a paired standard error. If none does, the choice is among those
+        that it does not beat by so much.
+    weight : ndarray of shape (m,) or None
+        Sample weights of the rows.
+    """
+    cheapest = one_standard_error({**paid}, usual, weight)
+    if cheapest != usual:
+        return str(cheapest)
+    as_good = [
+        name for name, own in paid.items() if one_standard_error({name: own, usual: paid[usual]}, name, weight) == name
+    ]
+    return min(as_good, key=lambda name: abs(np.average(paid[name] - expected[name], weights=weight)))
+
+
+def _calibrated(held_out: HeldOut, joint: Callable[[Floats], Joint]) -> tuple[Calibrator, Floats]:
+    """Calibrate the marginals of a joint distribution; also return those of held-out rows, each by other folds."""
+    marginals, varied = held_out.ask(joint, lambda posterior, _: posterior.marginals), _varied(held_out.candidates)
+    calibrator: Calibrator = Unchanged()
+    if varied.any():
+        calibrator, marginals[:, varied], _ = calibrate(
+            marginals[:, varied], held_out.truth[:, varied], held_out.weight, held_out.fold, ["none", "sigmoid"], False
+        )
+    return calibrator, marginals
+
+
+def _varied(labels: Bits) -> NDArray[np.bool_]:
+    """Which labels some vectors have and others lack."""
+    return np.asarray(labels.min(axis=0) < labels.max(axis=0))
+
+
+def _with_marginals(posterior: Posterior, marginals: Floats) -> Posterior:
+    return Posterior(posterior.labels, posterior.share, marginals=marginals)
 
 
 def _log_losses(posterior: Posterior, truth: Bits) -> Floats:
