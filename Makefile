@@ -1,4 +1,4 @@
-.PHONY: any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-embeddings bench-independent bench-joint bench-memory bench-runner bench-commands bench-guarantee paper choices decisions depths forests embedded directly printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
+.PHONY: any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-embeddings bench-independent bench-joint bench-memory bench-runner bench-commands bench-guarantee paper choices decisions depths forests embedded directly prices tickets printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -53,7 +53,7 @@ bench-runner: $(VENV)/.dask  ## What running trials costs by itself; about two m
 
 # Every experiment by its name: run what has no record yet, then write the report.
 PAPER := table2 table3 lsdr lsde candidates peeping times
-CHOICES := decisions depths forests embedded directly
+CHOICES := decisions depths forests embedded directly any-model prices
 paper: $(addprefix paper-,$(PAPER))  ## The paper's tables and figures; needs CLEMS_DATA; many hours, goes on where it was.
 choices: $(CHOICES)  ## What was chosen, and against what; needs CLEMS_DATA; hours, goes on where it was.
 
@@ -69,8 +69,8 @@ report-%: $(VENV)/.report
 bench-commands: $(VENV)/.bench  ## The part of it about `clems predict` on a CSV of a million rows; needs CLEMS_DATA; about ten minutes.
 	$(BIN)/python -m benchmarks.commands --output benchmarks/results/commands.md
 
-any-model: $(VENV)/.bench  ## What decisions for a cost are worth to other people's classifiers; needs CLEMS_DATA, and XGBoost or LightGBM for boosting; an hour, goes on where it was.
-	$(BIN)/python -m benchmarks.any_model --output benchmarks/results/any-model.md
+tickets: $(VENV)/.bench  ## Generated tickets of free text with prices: who pays less, and why; about ten minutes.
+	$(BIN)/python -m benchmarks.tickets --output benchmarks/results/tickets.md
 
 fuzz: $(VENV)/.test  ## Half a million mutated files for the readers; about six minutes.
 	$(BIN)/python -m benchmarks.fuzz --files 500000 --output benchmarks/results/fuzz.md

@@ -19,6 +19,16 @@ def drawn(n=4000, K=3, slope=1.0, intercept=0.0, seed=0):
     return expit(u), (rng.random((n, K)) < expit(intercept + slope * u)).astype(np.uint8)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_label_alone_is_calibrated_as_among_others(method):
+    P, Y = drawn(600, K=4)
+    Y[20:, 3] = 0  # so few that it has no isotonic function of its own
+    whole = METHODS[method](P, Y, None, False)
+    for label in range(4):
+        own = slice(label, label + 1)
+        assert np.array_equal(whole.of_label(label)(P[:, own]), whole(P)[:, own])
+
+
 def folds(n, k=4):
     return np.arange(n) % k
 

@@ -1,10 +1,13 @@
 """What is assumed of labels together: the formula by brute force, and the choice on held-out rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from clems import weighted_hamming
 from clems.costs.criteria import CRITERIA, get_criterion
-from clems.posterior.joint import HeldOut, Independent, Observed, choose_joint
+from clems.posterior.joint import UNCHANGED, HeldOut, Independent, Observed, cheaper_or_more_honest, choose_joint
 
 RNG = np.random.default_rng(0)
 SETS = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 1, 0]], np.uint8)
@@ -73,3 +76,53 @@ def test_the_same_evidence_counted_twice_is_made_less_sharp():
     joint, _, marginals = choose_joint(held_out(both[which], P), get_criterion("f1"), ("observed",))
     assert joint.sharpness <= 0.4  # three labels say the same: a third is right
     assert np.abs(marginals - P).max() < 0.05
+
+
+def test_of_two_that_cost_the_same_the_more_honest_one_is_taken():
+    rng = np.random.default_rng(0)
+    cost = rng.random(400)
+    paid = {"independent": cost, "observed": cost + 0.001 * rng.normal(size=400)}
+    honest, hopeful = cost + 0.1 * rng.normal(size=400), cost - 0.3
+
+    def chosen(paid, **expected):
+        return cheaper_or_more_honest(paid, expected, "independent", None)
+
+    assert chosen(paid, independent=hopeful, observed=honest) == "observed"
+    assert chosen(paid, independent=honest, observed=hopeful) == "independent"
+    dear = {name: values + 0.2 * (name == "observed") for name, values in paid.items()}
+    assert chosen(dear, independent=hopeful, observed=honest + 0.2) == "independent"
+    cheap = {name: values - 0.2 * (name == "observed") for name, values in paid.items()}
+    assert chosen(cheap, independent=honest, observed=hopeful - 9) == "observed"
+    weight = np.where(np.arange(400) < 200, 1.0, 0)  # rows that do not count do not decide
+    half = {"independent": np.where(weight > 0, honest, hopeful), "observed": np.where(weight > 0, hopeful, honest)}
+    assert cheaper_or_more_honest(paid, half, "independent", weight) == "independent"
+
+
+def test_marginals_of_observed_label_sets_are_calibrated_again():
+    """Labels are drawn by known probabilities; candidates that are few make something else of these."""
+    rng = np.random.default_rng(0)
+    P = rng.uniform(0.02, 0.5, (4000, 6))
+    truth = (rng.random(P.shape) < P).astype(np.uint8)
+    few = np.unique(truth[:15], axis=0)
+    even = np.ones((2, len(few)))
+    rows = HeldOut(P, truth, None, np.arange(4000) % 2, few, even, even.sum(axis=0))
+    joint, _, marginals = choose_joint(rows, get_criterion("hamming"), ("observed",))
+    fresh = rng.uniform(0.02, 0.5, (2000, 6))
+    before = replace(joint, calibrator=UNCHANGED)(fresh)
+    after = joint(fresh)
+    assert abs(before.marginals - fresh).mean() > 1.3 * abs(after.marginals - fresh).mean()
+    assert abs((before.marginals - fresh).mean(axis=0)).max() > 5 * abs((after.marginals - fresh).mean(axis=0)).max()
+    assert np.array_equal(after.share.toarray(), before.share.toarray())
+    assert marginals.mean(axis=0) == pytest.approx(truth.mean(axis=0), abs=0.01)
+    prices = weighted_hamming([50] * 6, 1)
+    decided = after.decide(prices)
+    assert np.array_equal(decided, after.marginals > 1 / 51)
+    assert after.expected_of(prices, decided) == pytest.approx(prices.of_rows(after.marginals, decided))
+
+
+def test_what_all_candidates_have_is_sure():
+    posterior = Observed(np.array([[1, 0, 1], [1, 0, 0]], np.uint8), np.array([0.3, 0.7]), 0.3, 0.7)(
+        RNG.random((50, 3))
+    )
+    assert (posterior.marginals[:, 0] == 1).all()
+    assert (posterior.marginals[:, 1] == 0).all()

@@ -93,3 +93,48 @@ def test_pcc_needs_probabilities():
         PCC(estimator=LinearSVC()).fit(X, Y)
     assert not hasattr(BR(LinearSVC()), "predict_proba")
     assert not hasattr(CC(estimator=LinearSVC()), "predict_proba")
+
+
+def test_a_calibrated_chain_says_of_each_label_what_its_calibrators_make_of_it():
+    model = PCC(beam_width=32, estimator=TREE, calibration="sigmoid", random_state=0).fit(X[TRAIN], Y[TRAIN])
+    plain = PCC(beam_width=32, estimator=TREE, random_state=0).fit(X[TRAIN], Y[TRAIN])
+    assert model.calibration_.method == "sigmoid"
+    assert plain.calibration_.log_loss == {}
+    first = plain.chain_.probability(0, X[TEST], np.zeros((60, 0)))  # no label is before it
+    wanted = model.chain_.calibrators[0](first[:, None])[:, 0]
+    np.testing.assert_allclose(model.predict_proba(X[TEST])[:, 0], wanted, atol=1e-12)
+    every = np.array([*product([0, 1], repeat=5)], np.uint8)
+    joint = np.ones((60, 32))
+    for j in range(5):
+        for v, vector in enumerate(every):
+            p = model.chain_.probability(j, X[TEST], np.tile(vector[:j], (60, 1)))
+            joint[:, v] *= p if vector[j] else 1 - p
+    np.testing.assert_allclose(model.predict_proba(X[TEST]), joint @ every, atol=1e-12)
+    assert abs(model.predict_proba(X[TEST]) - plain.predict_proba(X[TEST])).max() > 0.1
+
+
+def test_a_calibrated_chain_pays_what_it_expects():
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(1500, 4))
+    labels = (rng.random((1500, 3)) < 1 / (1 + np.exp(-features[:, :3]))).astype(int)  # of which leaves are too sure
+    train, test = slice(0, 500), slice(500, None)
+    ratios = {}
+    for calibration in (None, "auto"):
+        model = PCC(estimator=FOREST, calibration=calibration, random_state=0).fit(features[train], labels[train])
+        paid = model.cost_.rowwise(labels[test], model.predict(features[test])).mean()
+        ratios[calibration] = paid / model.expected_cost(features[test]).mean()
+    assert ratios[None] > 1.15
+    assert ratios["auto"] == pytest.approx(1, abs=0.1)
+
+
+def test_calibration_of_chains_with_odd_rows_and_of_one_depth():
+    labels = np.column_stack([Y[TRAIN], np.zeros(100), np.ones(100), np.eye(100)[3]])  # never, always, once
+    model = PCC(estimator=TREE, calibration="isotonic", random_state=0).fit(X[TRAIN], labels, np.arange(100) % 3 + 1)
+    assert np.array_equal(model.predict_proba(X[TEST])[:, 5:7], np.tile([0, 1], (60, 1)))
+    assert PCC(estimator=TREE, calibration="auto").fit(X[:1], Y[:1]).predict(X[:1]).tolist() == Y[:1].tolist()
+    assert PCC().depth_path
+    assert not model.depth_path
+    with pytest.raises(ValueError, match="at_depth is for calibration=None"):
+        model.at_depth(3)
+    with pytest.raises(ValueError, match="calibration must be 'auto', 'sigmoid', 'isotonic' or None; got 'platt'"):
+        PCC(calibration="platt").fit(X[TRAIN], Y[TRAIN])

@@ -322,6 +322,6 @@ def test_registries_are_as_they_were():
     assert [*SOURCES] == ["distances", "leaves", "neighbours"]
     assert [*DECODERS] == ["nearest", "expected", "exact"]
     assert [*RULES] == ["expected", "mode", "size", "gain", "top", "threshold"]
-    assert [*PARAMETRISED] == ["f_beta", "precision_at", "recall_at", "ndcg_at", "psp_at"]
+    assert [*PARAMETRISED] == ["f_beta", "precision_at", "recall_at", "ndcg_at", "psp_at", "random_prices"]
     assert "chatter" not in COSTS
     assert {*CRITERIA} == {*COSTS, "micro_f1", "macro_f1"}

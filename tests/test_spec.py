@@ -50,7 +50,7 @@ def estimator(name, **parameters):
             "spec: split: training_file is divided at random; use split.kind = 'random'",
         ),
         ({"split": {"training_file": ["moon"]}}, "split.training_file: there is no dataset 'moon'"),
-        ({"kind": "pie"}, "spec: kind: there is no kind 'pie'; allowed are curves, table, times"),
+        ({"kind": "pie"}, "spec: kind: there is no kind 'pie'; allowed are curves, ratios, table, times"),
         ({"kind": "times"}, "spec: baseline: times are relative to an entry; name it"),
         ({"kind": "curves"}, "spec: learners: curves need an entry with a parameter along the axis"),
         ({"baseline": "cc"}, "spec: baseline: there is no entry 'cc'; entries are br"),

@@ -138,6 +138,9 @@ def test_a_record_holds_every_criterion_of_every_decision(kind):
             assert decision[part].keys() == CRITERIA.keys()
             for name, criterion in CRITERIA.items():
                 assert decision[part][name] == pytest.approx(criterion(DIGITS[rows], predicted), rel=1e-5)
+        assert ("expected" in decision) == hasattr(own, "expected_cost")
+        if "expected" in decision:
+            assert decision["expected"] == pytest.approx(own.expected_cost(SCENES[parts.test], **cost).mean(), rel=1e-5)
 
 
 def test_depths_beyond_the_deepest_tree_are_not_repeated():

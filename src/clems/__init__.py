@@ -37,6 +37,7 @@ _HOMES = {
     "precision_at": "costs",
     "propensities": "costs",
     "psp_at": "costs",
+    "random_prices": "costs",
     "read_prices": "costs.text",
     "recall_at": "costs",
     "save": "persistence",
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from clems.costs import precision_at as precision_at
     from clems.costs import propensities as propensities
     from clems.costs import psp_at as psp_at
+    from clems.costs import random_prices as random_prices
     from clems.costs import recall_at as recall_at
     from clems.costs import weighted_hamming as weighted_hamming
     from clems.costs.text import read_prices as read_prices

@@ -4,6 +4,7 @@ from clems.costs.at_k import ndcg_at, precision_at, propensities, psp_at, recall
 from clems.costs.cost import Cost
 from clems.costs.criteria import CRITERIA, Criterion, get_criterion
 from clems.costs.formulas import COSTS, f_beta, get_cost, weighted_hamming
+from clems.costs.random_prices import random_prices
 
 __all__ = [
     "COSTS",
@@ -17,6 +18,7 @@ __all__ = [
     "precision_at",
     "propensities",
     "psp_at",
+    "random_prices",
     "recall_at",
     "weighted_hamming",
 ]

@@ -62,11 +62,12 @@ class Plan:
         return [*{one.trial.key: one.trial for one in self.planned}.values()]
 
     def part(self, datasets: Iterable[str] | None = None, learners: Iterable[str] | None = None) -> Plan:
-        """Return the plan of some datasets and entries alone; that which times are relative to stays."""
+        """Return the plan of some datasets and entries alone; what times or costs are relative to stays."""
         spec = self.spec
         some_data = _chosen("dataset", datasets, spec.datasets)
         names = _chosen("learner", learners, [*spec.learners])
-        some = {name: entry for name, entry in spec.learners.items() if name in names or name == spec.baseline}
+        needed = {spec.baseline, *(spec.learners[name].over for name in names)}
+        some = {name: entry for name, entry in spec.learners.items() if name in names or name in needed}
         kept = [one for one in self.planned if one.trial.dataset in some_data and one.learner in some]
         return Plan(spec.model_copy(update={"datasets": some_data, "learners": some}), kept, self.without_rule)
 

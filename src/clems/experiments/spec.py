@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import replace
 from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -147,6 +148,10 @@ class Entry(_Part):
         Train and decide always for this cost, whatever criterion is reported.
     trained_for : str or None
         Train always for this cost, and decide for the criterion that is reported.
+    over : str or None
+        Entry over whose costs its own are shown, in an experiment of the kind "ratios".
+    needs : str
+        Package of its estimator that may not be installed: what is recorded can be reported without it.
     notes : str
         A remark for readers of the table.
     """
@@ -160,6 +165,8 @@ class Entry(_Part):
     at: list[float] = []
     cost: str | None = None
     trained_for: str | None = None
+    over: str | None = None
+    needs: str = ""
     notes: str = ""
 
     @model_validator(mode="after")
@@ -186,7 +193,8 @@ class Entry(_Part):
         if self.trained_for is not None and self.cost is not None:
             raise ValueError("cost and trained_for exclude each other")
         for values in (self.parameters, *self.on.values()):
-            built(values)
+            if not self.needs or find_spec(self.needs):
+                built(values)
         return self
 
     @property
@@ -202,7 +210,7 @@ class Spec(_Part):
     ----------
     title : str
         What it is.
-    kind : {"table", "curves", "times"}
+    kind : {"table", "ratios", "curves", "times"}
         How it is shown.
     datasets : list of str
         Names of the catalogue or of `data`.
@@ -293,6 +301,11 @@ class Spec(_Part):
                 raise ValueError(f"{key}: {repeated[0]!r} is listed twice")
         if self.baseline is not None and self.baseline not in self.learners:
             raise ValueError(f"baseline: there is no entry {self.baseline!r}; entries are {', '.join(self.learners)}")
+        for name, entry in self.learners.items():
+            if entry.over is not None and entry.over not in self.learners:
+                raise ValueError(
+                    f"learners.{name}.over: there is no entry {entry.over!r}; entries are {', '.join(self.learners)}"
+                )
         if fault := KINDS[self.kind].fault(self):
             raise ValueError(fault)
         return self

@@ -250,6 +250,13 @@ def packed(model: MultiLabelClassifier) -> bytes:
         without_search_trees(schema)
         with_full_names(schema)
         if refused := refused_roles(schema):
+            if refused[0].startswith("builtins.") and getattr(model, "estimator", None) is not None:
+                name = type(model.estimator).__name__
+                raise ModelError(
+                    f"This {type(model).__name__} cannot be saved safely, since its {name} holds a {refused[0]}; save "
+                    f"the {name} as its library does, and let a CostSensitiveClassifier(cv='prefit') decide by its "
+                    "probabilities, which can be saved."
+                )
             raise ModelError(
                 f"This {type(model).__name__} cannot be saved safely, since it holds a {refused[0]}; use a "
                 "function at the top of a module, or an object of a class that is defined there."

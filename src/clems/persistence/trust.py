@@ -25,6 +25,7 @@ from clems.costs.at_k import NdcgAt, PrecisionAt, PropensityCost, RecallAt
 from clems.costs.cost import CallableCost, CountCost, PriceCost, Top
 from clems.costs.criteria import LabelF1, MeanCost
 from clems.costs.formulas import COSTS, FBeta
+from clems.costs.random_prices import RandomPrices
 from clems.costs.thresholds import PriceThreshold
 from clems.embedding.candidates import CandidateSet
 from clems.embedding.codewords import HammingOnRepetition, Repetition
@@ -53,7 +54,7 @@ OWN_CLASSES = (
     *(ByDistance, ByLeaves, ByNeighbours, CandidateSet, Chain, Embedding, Group, LeafCounts, LeafShares),
     *(Calibration, Given, HeldOut, Independent, Isotonic, Observed, OfAllLabels, OfEachLabel, Sigmoid, Unchanged),
     *(CallableCost, CountCost, PriceCost, PropensityCost, FBeta, NdcgAt, PrecisionAt, RecallAt, PriceThreshold, Top),
-    *(MeanCost, LabelF1, HammingOnRepetition, Repetition),
+    *(MeanCost, LabelF1, RandomPrices, HammingOnRepetition, Repetition),
 )
 OWN_FUNCTIONS = {part for cost in COSTS.values() for part in (cost.formula, cost.threshold)}
 

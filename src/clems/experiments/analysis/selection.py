@@ -23,6 +23,7 @@ COLUMNS = [
     *CELL,
     "repetition",
     "value",
+    "expected",
     "depth",
     "parameters",
     "fit_seconds",
@@ -50,9 +51,10 @@ def results(plan: Plan, records: Records) -> pd.DataFrame:
     -------
     DataFrame
         One line per cell (dataset, criterion, learner, x) and repetition that is planned, in the order of the spec.
-        ``value`` is NaN where no trial is done. ``parameters`` is JSON; ``test_ratio`` is test rows by training and
-        validation rows; ``options_missing`` of ``options`` planned trials had no part in the choice, as they failed or
-        are not done.
+        ``value`` is NaN where no trial is done; ``expected`` is the mean expected cost of test rows, NaN where it
+        is not known or another cost was decided for. ``parameters`` is JSON; ``test_ratio`` is test rows by
+        training and validation rows; ``options_missing`` of ``options`` planned trials had no part in the choice, as
+        they failed or are not done.
     """
     planned_at: dict[tuple[Any, ...], list[Any]] = {}
     for one in plan.planned:
@@ -96,7 +98,7 @@ def _chosen(serving: list[Any], criterion: str, records: Records) -> tuple[Any, 
     ]
     absent = len(serving) - len(done)
     if not decided:
-        return (np.nan, None, None, np.nan, np.nan, np.nan, len(serving), absent)
+        return (np.nan, np.nan, None, None, np.nan, np.nan, np.nan, len(serving), absent)
 
     def goodness(one: tuple[Mapping[str, Any], Mapping[str, Any]]) -> float:
         value = (one[0].get("validation") or {}).get(criterion)
@@ -108,6 +110,7 @@ def _chosen(serving: list[Any], criterion: str, records: Records) -> tuple[Any, 
     seen = (rows.get("train") or 0) + (rows.get("validation") or 0)
     return (
         np.nan if value is None else float(value),
+        float(decision.get("expected", np.nan)) if decision["cost"] == criterion else np.nan,
         decision["depth"],
         json.dumps(record["parameters"], sort_keys=True),
         seconds.get("fit", np.nan),

@@ -17,6 +17,7 @@ from clems.experiments.output.criterion_rows import criterion_rows
 from clems.experiments.output.figures.curves import curves
 from clems.experiments.output.figures.ranks import critical_differences
 from clems.experiments.output.figures.times import times
+from clems.experiments.output.ratio_rows import ratio_rows
 from clems.experiments.output.table import Row, Table
 from clems.experiments.output.time_rows import time_rows
 from clems.experiments.store import Records
@@ -81,6 +82,11 @@ def _without_baseline(spec: Spec) -> str | None:
     return "baseline: times are relative to an entry; name it" if spec.baseline is None else None
 
 
+def _without_ratio(spec: Spec) -> str | None:
+    has_ratio = any(entry.over for entry in spec.learners.values())
+    return None if has_ratio else "learners: ratios need an entry that says over which other entry"
+
+
 KINDS: dict[str, Kind] = {
     "table": Kind(
         criterion_rows,
@@ -88,6 +94,13 @@ KINDS: dict[str, Kind] = {
         "Bars join learners whose average ranks do not differ significantly by Nemenyi's test.",
         led_by_figures=False,
         compares=True,
+    ),
+    "ratios": Kind(
+        ratio_rows,
+        lambda _, __: [],
+        "",
+        led_by_figures=False,
+        fault=_without_ratio,
     ),
     "curves": Kind(
         criterion_rows,
@@ -118,6 +131,7 @@ def make_table(plan: Plan, records: Records) -> Table:
     spec, kind = plan.spec, KINDS[plan.spec.kind]
     headings = titles_of(spec)
     rows, legend = kind.rows(plan, results(plan, records))
+    headings = {name: title for name, title in headings.items() if not rows or any(name in row.cells for row in rows)}
     x_label = (spec.x_label or "x") if any(row.x is not None for row in rows) else ""
     notes = [f"{headings[name]}: {entry.notes}" for name, entry in spec.learners.items() if entry.notes]
     return Table(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clems.experiments.analysis.selection import results
 from clems.experiments.output.figures.style import save
 from clems.experiments.output.kinds import KINDS, comparisons, make_table
+from clems.experiments.output.ratio_rows import expected_table
 from clems.experiments.output.table import Table
 from clems.experiments.store import Records
 
@@ -53,6 +55,8 @@ def write_page(plan: Plan, records: Records, output: Path, command: str) -> tupl
     if kind.led_by_figures:
         parts += [*pictures, kind.caption, "## Numbers"]
     parts += [to_markdown(table).rstrip("\n"), *table.legend]
+    if (honesty := expected_table(plan, results(plan, records))).rows:
+        parts += [f"## {honesty.title}", to_markdown(honesty).rstrip("\n"), *honesty.legend]
     if said := comparisons(plan, records):
         parts += ["## Over datasets", "\n".join(f"- {sentence}" for sentence in said), *pictures]
         parts += [kind.caption] if pictures else []
