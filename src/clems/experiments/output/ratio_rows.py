@@ -75,7 +75,7 @@ def expected_table(plan: Plan, frame: pd.DataFrame) -> Table:
     legend = [
         "Mean realised cost of test rows over their mean expected cost, both over all repetitions, ± the standard "
         "error of the former: 1 is honest, above it predictions cost more than they were expected to. "
-        f" Of {len(values)} cells {inside} are within {LEAST:g} to {MOST:g}."
+        f"Of {len(values)} cells {inside} are within {LEAST:g} to {MOST:g}."
     ]
     return Table("Paid over expected", titles, rows, legend=legend)
 
