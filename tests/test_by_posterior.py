@@ -56,9 +56,11 @@ def test_these_are_all_learners_with_a_posterior():
 @each_model
 @each_cost
 def test_models_answer_as_their_posterior_does(name, cost):
-    model, posterior = fitted(name), posterior_of(name)
+    model = fitted(name)
+    posterior = model.posterior(X[TEST], cost)
     predicted = model.predict(X[TEST], cost=cost)
     assert np.array_equal(posterior.decide(cost), predicted)
+    assert np.array_equal(model.decide(posterior_of(name), cost), predicted)
     assert np.array_equal(model.decide(posterior, cost), predicted)
     np.testing.assert_allclose(posterior.expected_cost(predicted, cost), model.expected_cost(X[TEST], cost), atol=1e-12)
     for one, other in zip(posterior.top_k(4, cost), model.top_k(X[TEST], 4, cost), strict=True):
@@ -144,9 +146,12 @@ def test_questions_are_answered_in_one_pass(name, monkeypatch):
         read.clear()
         ask(X[TEST])
         assert read == [25, 25, 10]
-    marginals, decided, costs = model.ask(
-        X[TEST], lambda one: [one.marginals, one.decide("rank"), one.top_k(2, "rank").expected_cost]
-    )
+
+    def question(one):
+        for_rank = model.posterior_for(one, "rank")
+        return [one.marginals, for_rank.decide("rank"), for_rank.top_k(2, "rank").expected_cost]
+
+    marginals, decided, costs = model.ask(X[TEST], question)
     np.testing.assert_allclose(marginals, model.predict_proba(X[TEST]), atol=1e-12)
     assert np.array_equal(decided, model.predict(X[TEST], "rank"))
     np.testing.assert_allclose(costs, model.top_k(X[TEST], 2, "rank").expected_cost, atol=1e-12)
@@ -217,7 +222,8 @@ def test_budgets_are_those_of_the_posterior(name):
     for cost in (None, "f1", "zero_one", own_cost):
         for budget in ({"at_most": 1}, {"exactly": 3}):
             decided = model.predict(X[TEST], cost, **budget)
-            assert np.array_equal(decided, posterior.decide(model.cost_ if cost is None else cost, **budget))
+            mixed = model.posterior(X[TEST], cost)
+            assert np.array_equal(decided, mixed.decide(model.cost_ if cost is None else cost, **budget))
             assert np.array_equal(decided, model.decide(posterior, cost, **budget))
             assert decided.dtype == model.predict(X[TEST]).dtype
     with pytest.raises(ValueError, match="at_most must be a whole number of at least 0 and at most 6; got 7"):

@@ -233,18 +233,19 @@ def test_decoders_get_better_by_their_own_probabilities():
 def test_one_fit_decides_for_every_cost(kind):
     fitted = model(kind, cost="accuracy")
     probabilities = fitted.predict_proba(X[TEST])
-    assert np.array_equal(fitted.predict(X[TEST], cost="hamming"), probabilities > 0.5)
+    assert np.array_equal(fitted.posterior(X[TEST]).marginals, probabilities)
+    half = fitted.posterior(X[TEST], "hamming").marginals > 0.5
+    assert np.array_equal(fitted.predict(X[TEST], cost="hamming"), half)
     dear = weighted_hamming(3, 1)
-    assert np.array_equal(fitted.predict(X[TEST], cost=dear), probabilities > 0.25)
-    posterior = fitted.posterior(X[TEST])
+    assert np.array_equal(fitted.predict(X[TEST], cost=dear), fitted.posterior(X[TEST], dear).marginals > 0.25)
     for cost in (f_beta(2), get_cost(own_cost)):
         decide = rule_for(cost).decide if rule_for(cost).exact else searched_from_candidates
-        assert np.array_equal(fitted.predict(X[TEST], cost=cost), decide(posterior, cost))
+        assert np.array_equal(fitted.predict(X[TEST], cost=cost), decide(fitted.posterior(X[TEST], cost), cost))
 
 
 def test_expected_costs_follow_from_probabilities():
     fitted = model()
-    probabilities = fitted.predict_proba(X[TEST])
+    probabilities = fitted.posterior(X[TEST], "hamming").marginals
     wrong = np.abs(fitted.predict(X[TEST], cost="hamming") - probabilities)
     np.testing.assert_allclose(fitted.expected_cost(X[TEST], cost="hamming"), wrong.mean(axis=1), atol=1e-12)
     likeliest = fitted.top_k(X[TEST], 1, cost="zero_one").probability[:, 0]
@@ -282,7 +283,8 @@ def test_criteria_of_all_rows_are_decided_by_thresholds(kind, name):
     assert fitted.decoder_ == "threshold"
     assert 0 < fitted.oob_cost_ < 1
     other = model(kind, cost="hamming")
-    assert np.array_equal(other.predict(X[TEST], cost=name), other.predict_proba(X[TEST]) > other._thresholds[name])
+    marginals = other.posterior(X[TEST], name).marginals
+    assert np.array_equal(other.predict(X[TEST], cost=name), marginals > other._thresholds[name])
     for ask in (fitted.expected_cost, lambda rows: fitted.top_k(rows, 1), lambda rows: other.expected_cost(rows, name)):
         with pytest.raises(ValueError, match=rf"^{name} is no cost of single rows; name one that is, such as .*\.$"):
             ask(X[TEST])
@@ -294,24 +296,27 @@ def test_criteria_of_all_rows_are_decided_by_thresholds(kind, name):
 
 
 @pytest.mark.parametrize("weight", [None, "some"])
-def test_for_macro_f1_trees_see_labels_of_one_variance(weight, monkeypatch):
+@pytest.mark.parametrize("name", ["macro_f1", "f1"])
+def test_trees_see_labels_of_one_variance(name, weight, monkeypatch):
     grown_on, grow_trees = [], learner.grow_trees
 
     def grow(X, targets, groups, *others, **settings):
-        grown_on.append(targets[1][groups])
+        grown_on.append((targets[1][groups], settings["bags"]))
         return grow_trees(X, targets, groups, *others, **settings)
 
     monkeypatch.setattr(learner, "grow_trees", grow)
     labels = np.column_stack([Y[TRAIN], np.ones(len(Y[TRAIN]), int), np.zeros(len(Y[TRAIN]), int)])
     weight = None if weight is None else np.random.default_rng(0).integers(1, 4, len(labels)).astype(float)
-    for name in ("macro_f1", "micro_f1", "f1"):
-        CLEMS(name, n_trees=2, random_state=0).fit(X[TRAIN], labels, sample_weight=weight)
-        targets = grown_on.pop()
-        if name == "macro_f1":
-            variance = np.cov(targets.T, ddof=0, aweights=weight).diagonal()
-            np.testing.assert_allclose(variance, [1] * 10 + [0, 0], atol=1e-12)
-        assert np.array_equal(targets > 0, labels > 0)
-        assert np.array_equal(targets, labels) == (name != "macro_f1")
+    CLEMS(name, n_trees=2, random_state=0).fit(X[TRAIN], labels, sample_weight=weight)
+    targets, bags = grown_on.pop()
+    variance = np.cov(targets.T, ddof=0, aweights=weight).diagonal()
+    np.testing.assert_allclose(variance, [1] * 10 + [0, 0], atol=1e-12)
+    assert np.array_equal(targets > 0, labels > 0)
+    assert bags == "thirds"
+    CLEMS("f1", decoder="nearest", n_trees=2, random_state=0).fit(X[TRAIN], labels, sample_weight=weight)
+    targets, bags = grown_on.pop()  # the paper's algorithm grows its trees as it did
+    assert np.array_equal(targets, labels)
+    assert bags == "bootstrap"
 
 
 @pytest.mark.parametrize(

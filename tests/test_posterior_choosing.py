@@ -11,17 +11,8 @@ from hypothesis import strategies as st
 from clems import COSTS, CRITERIA
 from clems.costs.criteria import label_criteria, mean_of
 from clems.decisions.decide import DECODERS
-from clems.posterior.choosing import (
-    LEAST,
-    SHARPNESS,
-    THRESHOLD,
-    choose,
-    choose_shape,
-    log_loss_per_row,
-    mean_and_error,
-    one_standard_error,
-    valley,
-)
+from clems.posterior.choosing import SHARPNESS, THRESHOLD, choose, choose_shape
+from clems.posterior.judging import LEAST, log_loss_per_row, mean_and_error, one_standard_error, valley
 
 
 def looked_up(table):
@@ -191,7 +182,7 @@ def test_costs_of_decoders_are_those_of_their_decisions(rows, name, power):
     names = [key for key, decoder in DECODERS.items() if decoder.applies(cost)]
     chosen = choose(Held(posterior), truth, weight, mean_of(cost), names, power)
     by_row = {key: cost.rowwise(truth, DECODERS[key].decide(sharp, cost)) for key in names}
-    assert (chosen.option, chosen.sharpness) == ("only", power)
+    assert (chosen.option, chosen.mixture.sharpness) == ("only", power)
     assert [*chosen.costs] == names
     for key, value in chosen.costs.items():
         assert value == pytest.approx(np.average(by_row[key], weights=weight))
@@ -209,13 +200,13 @@ def test_criteria_of_all_rows_are_measured_by_their_thresholds(rows, name):
     criterion = CRITERIA[name]
     chosen = choose(Held(posterior), truth, weight, criterion, ["nearest"], None)
     assert chosen.decoder == THRESHOLD
-    marginals = posterior.sharpened(chosen.sharpness).marginals
+    marginals = posterior.sharpened(chosen.mixture.sharpness).marginals
     decided = (marginals > chosen.thresholds[name]).astype(np.uint8)
     assert chosen.costs == {THRESHOLD: pytest.approx(1 - criterion(truth, decided, weight))}
     losses = [
         np.average(log_loss_per_row(posterior.sharpened(power).marginals, truth), weights=weight) for power in SHARPNESS
     ]
-    place = SHARPNESS.index(chosen.sharpness)
+    place = SHARPNESS.index(chosen.mixture.sharpness)
     assert losses[place] <= min(losses[max(place - 1, 0) : place + 2]) + 1e-12
 
 
@@ -223,7 +214,7 @@ def test_without_rows_the_usual_is_chosen():
     source, truth = Held(None), np.zeros((0, 3), np.uint8)
     for sharpness, wanted in ((None, 1.0), (2.0, 2.0)):
         chosen = choose(source, truth, None, CRITERIA["f1"], ["nearest", "exact"], sharpness)
-        assert (chosen.option, chosen.sharpness, chosen.decoder) == ("only", wanted, "exact")
+        assert (chosen.option, chosen.mixture.sharpness, chosen.decoder) == ("only", wanted, "exact")
         assert np.isnan([*chosen.costs.values()]).all()
         assert [*chosen.costs] == ["nearest", "exact"]
         assert [*chosen.thresholds] == [*label_criteria()]

@@ -302,7 +302,8 @@ def test_a_criterion_of_all_rows_together():
     assert model.decoder_ == "threshold"
     predicted = model.predict(X[TEST])
     for one in (model, fitted("f1")):
-        decided, marginals = one.predict(X[TEST], cost="balanced"), one.predict_proba(X[TEST])
+        decided = one.predict(X[TEST], cost="balanced")
+        marginals = one.posterior(X[TEST], "balanced").marginals
         for label in range(5):  # a threshold parts the rows
             has = decided[:, label] == 1
             assert marginals[has, label].min() > marginals[~has, label].max()

@@ -62,9 +62,9 @@ def depths_of(tree):
     return found
 
 
-def grown(seed=0, X=X, targets=(POINTS,), weight=None, max_depth=None, **settings_):
+def grown(seed=0, X=X, targets=(POINTS,), groups=GROUP, weight=None, max_depth=None, **settings_):
     random_state = np.random.RandomState(seed)
-    return grow_trees(as_columns(X), [*targets], GROUP, weight, random_state, max_depth=max_depth, **settings_)
+    return grow_trees(as_columns(X), [*targets], groups, weight, random_state, max_depth=max_depth, **settings_)
 
 
 def counts_in_leaves(trees, X=X):
@@ -300,13 +300,31 @@ def test_trees_of_few_entries_have_the_rows_in_their_leaves_that_they_count():
 
 def test_bags_are_drawn_with_replacement_for_every_other_tree_of_a_target():
     for targets, sampled in [((POINTS,), np.arange(400) % 2 == 0), ((POINTS, POINTS), np.arange(400) % 4 < 2)]:
-        trees = grown(targets=targets, n_trees=400)
+        trees = grown(targets=targets, n_trees=400, bags="bootstrap")
         assert trees.drawn.shape == row_weights_of(trees).shape == (400, N)
         assert (trees.drawn[~sampled] == 1).all()
         assert (trees.drawn[sampled].sum(axis=1) == N).all()
         assert (trees.drawn[sampled] == 0).mean() == pytest.approx((1 - 1 / N) ** N, abs=0.01)
         assert np.array_equal(bags_of(trees), trees.drawn)
         assert (row_weights_of(trees) == 1).all()
+
+
+@pytest.mark.parametrize("targets", [(POINTS,), (POINTS, POINTS)], ids=["one target", "two targets"])
+def test_every_row_is_left_out_by_a_third_of_the_trees_of_each_target(targets):
+    drawn = grown(targets=targets, n_trees=6 * len(targets)).drawn
+    assert set(np.unique(drawn)) == {0, 1}
+    assert (drawn.sum(axis=1) == 2 * N // 3).all()
+    for first in range(len(targets)):
+        assert ((drawn[first :: len(targets)] == 0).sum(axis=0) == 2).all()
+    few = grown(X=X[:11], groups=GROUP[:11], targets=targets, n_trees=8).drawn
+    assert (few.sum(axis=1) == 11).all()
+
+
+def test_a_third_without_weight_is_no_bag():
+    weight = np.zeros(N)
+    weight[:2] = 1
+    trees = grown(weight=weight, n_trees=12)
+    assert (bags_of(trees).sum(axis=1) > 0).any()
 
 
 def test_weights_multiply_the_bags():

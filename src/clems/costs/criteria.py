@@ -64,10 +64,6 @@ class Criterion(ABC):
     def measure(self, Y: Labels, P: Labels, weight: Weights) -> float:
         """Compute the value for labels and weights that have been checked."""
 
-    def label_scale(self, share: Floats) -> Floats:
-        """Return what trees divide each label by, if such a share of the rows has it; by default 1."""
-        return np.ones_like(share)
-
     def as_cost(self, value: Any) -> Any:
         """Turn a value into a cost, or a mean cost into a value: ``1 −`` it where greater is better."""
         return 1 - value if self.greater_is_better else value
@@ -144,14 +140,6 @@ class LabelF1(LabelCriterion):
     def thresholds(self, marginals: Floats, weight: Weights) -> Floats:
         """Thresholds of marginals by which it is greatest if these are right: of all labels, (1,), or of each, (K,)."""
         return (common_threshold if self.pooled else threshold_of_each_label)(marginals, weight)
-
-    def label_scale(self, share: Floats) -> Floats:
-        """Return what trees divide label k by, if a share p of the rows has it: √(p (1 − p)) for macro F1, else 1.
-
-        Labels of one variance count alike when trees are grown, the rare ones too.
-        """
-        varies = (share > 0) & (share < 1) & (not self.pooled)
-        return np.sqrt(share * (1 - share), where=varies, out=np.ones_like(share))
 
 
 def get_criterion(criterion: str | Criterion | Cost | Callable[[Any, Any], Any]) -> Criterion:

@@ -120,14 +120,15 @@ def answers_of(
     def question(posterior: Posterior) -> list[Any]:
         nonlocal done
         rows, done = slice(done, done + len(posterior)), done + len(posterior)
-        predicted = model.decide(posterior, cost, at_most=at_most, exactly=exactly)
+        own = model.posterior_for(posterior, cost)
+        predicted = model.decide(own, cost, at_most=at_most, exactly=exactly)
         answers: list[Any] = [predicted]
-        answers += [expected_costs(posterior, row_cost, predicted)] if row_cost is not None else []
+        answers += [expected_costs(own, row_cost, predicted)] if row_cost is not None else []
         answers += [posterior.marginals] if marginals else []
         answers += [decoder.decide(posterior) for decoder in decoders]
         compared = [at_half(posterior.marginals)] if with_half else []
         compared += [np.broadcast_to(one if one.ndim == 1 else one[rows], predicted.shape) for one in given]
-        answers += [expected_costs(posterior, row_cost, labels) for labels in compared] if row_cost is not None else []
+        answers += [expected_costs(own, row_cost, labels) for labels in compared] if row_cost is not None else []
         return answers + [model.decide(posterior, one) for one in others]
 
     predicted, *rest = model.ask(X, question)

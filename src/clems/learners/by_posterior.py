@@ -32,20 +32,27 @@ class PosteriorClassifier(MultiLabelClassifier):
     def _posterior(self, X: Any) -> Posterior:
         """Read the posterior of a block of checked rows."""
 
-    def posterior(self, X: Any) -> Posterior:
+    def posterior_for(self, posterior: Posterior, cost: AnyCost | None) -> Posterior:  # noqa: ARG002
+        """Return the posterior of rows by which the model decides for a cost; by default that of all costs."""
+        return posterior
+
+    def posterior(self, X: Any, cost: AnyCost | None = None) -> Posterior:
         """Read the distribution over label vectors of each row.
 
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n, d)
             Features, at least one row.
+        cost : str, Cost or callable, default=None
+            Read what `predict` decides by for this cost rather than for the model's own; another distribution only if
+            the model mixes several sources, as CLEMS does.
 
         Returns
         -------
         Posterior
             With `decide`, `expected_cost` and `top_k` for any cost, `marginals`, `labels` and `share`.
         """
-        return stacked([*self._by_blocks(self._posterior, X)])
+        return self.posterior_for(stacked([*self._by_blocks(self._posterior, X)]), cost)
 
     def decide(
         self,
@@ -73,6 +80,7 @@ class PosteriorClassifier(MultiLabelClassifier):
             With `abstain_at` a masked array, in which the rows that are handed over are masked.
         """
         check_is_fitted(self)
+        posterior = self.posterior_for(posterior, cost)
         decided = self._decision_within(cost, at_most, exactly)(posterior)
         if (price := check_price(abstain_at)) is None:
             return decided
@@ -114,10 +122,11 @@ class PosteriorClassifier(MultiLabelClassifier):
         check_is_fitted(self)
         decision = self._decision_within(cost, at_most, exactly)
         if (price := check_price(abstain_at)) is None:
-            return self._labels_by_blocks(lambda block: decision(self._posterior(block)), X)
+            return self._labels_by_blocks(lambda block: decision(self._posterior_of(block, cost)), X)
         row_cost = self._checked_row_cost(cost)
 
         def question(posterior: Posterior) -> list[Any]:
+            posterior = self.posterior_for(posterior, cost)
             decided = decision(posterior)
             return [decided, expected_costs(posterior, row_cost, decided)]
 
@@ -140,10 +149,12 @@ class PosteriorClassifier(MultiLabelClassifier):
             What `predict` returns for each of them.
         """
         check_is_fitted(self)
-        decisions = [self._decision(cost) for cost in costs]
-        return [
-            self._in_form(decided) for decided in self.ask(X, lambda one: [decision(one) for decision in decisions])
-        ]
+        decisions = [(cost, self._decision(cost)) for cost in costs]
+
+        def question(posterior: Posterior) -> list[Any]:
+            return [decision(self.posterior_for(posterior, cost)) for cost, decision in decisions]
+
+        return [self._in_form(decided) for decided in self.ask(X, question)]
 
     def predict_proba(self, X: Any) -> Floats:
         """Predict the marginals: how probable each label is by itself.
@@ -175,7 +186,12 @@ class PosteriorClassifier(MultiLabelClassifier):
         """
         check_is_fitted(self)
         row_cost, decision = self._checked_row_cost(cost), self._decision(cost)
-        return np.asarray(self.ask(X, lambda one: [expected_costs(one, row_cost, decision(one))])[0])
+
+        def question(posterior: Posterior) -> list[Any]:
+            posterior = self.posterior_for(posterior, cost)
+            return [expected_costs(posterior, row_cost, decision(posterior))]
+
+        return np.asarray(self.ask(X, question)[0])
 
     def top_k(self, X: Any, k: int, cost: AnyCost | None = None) -> TopK:
         """List label vectors for each row: the prediction, then others in rising order of expected cost.
@@ -196,7 +212,12 @@ class PosteriorClassifier(MultiLabelClassifier):
         """
         check_is_fitted(self)
         row_cost, decision = self._checked_row_cost(cost), self._decision(cost)
-        return TopK(*self.ask(X, lambda one: top_k(one, row_cost, decision(one), k)))
+
+        def question(posterior: Posterior) -> TopK:
+            posterior = self.posterior_for(posterior, cost)
+            return top_k(posterior, row_cost, decision(posterior), k)
+
+        return TopK(*self.ask(X, question))
 
     def ask(self, X: Any, question: Callable[[Posterior], Sequence[Any]]) -> list[Any]:
         """Answer several questions about rows in one pass, in which each row is read once.
@@ -218,6 +239,10 @@ class PosteriorClassifier(MultiLabelClassifier):
 
     def _predict(self, X: Any) -> Bits:
         return self._decision(None)(self._posterior(X))
+
+    def _posterior_of(self, X: Any, cost: AnyCost | None) -> Posterior:
+        """Read the posterior of a block of checked rows by which the model decides for a cost."""
+        return self.posterior_for(self._posterior(X), cost)
 
     def _decision(self, cost: AnyCost | None) -> Callable[[Posterior], Bits]:
         """Return how to decide for a cost, or for the model's own."""

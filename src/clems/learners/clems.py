@@ -1,8 +1,8 @@
 """CLEMS: cost-sensitive label embedding with multidimensional scaling.
 
 The map of the module, in the order of the paper's two boxes: `_fit` calls `_embed` (candidates, costs, points), `_grow`
-or `_regress` (from features to points) and `_choose` (depth, sharpness, decoder); `_posterior` and `_decision_by` are
-prediction. What is before them is asked of a fitted model, what is after them checks parameters.
+or `_regress` (from features to points), `_consult` (experts) and `_choose` (depth, mixture, decoder); `_posterior` and
+`_decision_by` are prediction. What is before them is asked of a fitted model, what is after them checks parameters.
 """
 
 from __future__ import annotations
@@ -29,10 +29,14 @@ from clems.decisions.nearest import nearest
 from clems.embedding.candidates import choose_candidates
 from clems.embedding.smacof import label_start, mirrored_smacof
 from clems.labels.matrix import as_dense
-from clems.learners.by_posterior import PosteriorClassifier
+from clems.learners.by_posterior import AnyCost, PosteriorClassifier
+from clems.learners.cost_sensitive import as_expert
 from clems.learners.regression import fit_regressor, make_regressor
 from clems.posterior.choosing import choose
 from clems.posterior.distribution import Posterior
+from clems.posterior.experts import EXPERTS, FitExpert, expert_for
+from clems.posterior.held_out import HeldOutRows, mixture_for
+from clems.posterior.mixture import MixedPosterior, evidence_of
 from clems.posterior.source import (
     FOLDS,
     Settings,
@@ -48,6 +52,7 @@ from clems.trees.reading import depth_of
 
 TRANSFORMS: dict[str, Callable[[Floats], Floats]] = {"sqrt": np.sqrt, "identity": np.positive}
 ROLES = ("mirrored", "swapped")
+ENTRIES = 1 << 23  # shares of candidates that are computed together
 DTYPES = ("float32", "float64", np.float32, np.float64)
 
 
@@ -55,9 +60,10 @@ class CLEMS(PosteriorClassifier):
     """Multi-label classifier trained for the cost of your choice, which decides by least expected cost.
 
     Label vectors are embedded so that distances are square roots of costs; a forest is grown on the embedded truths.
-    The training rows that share a new row's leaves say how probable each label vector is; the answer is the vector of
-    least expected cost, exactly so for most costs. One fit serves every cost. ``decoder="nearest"`` is the algorithm of
-    the paper: the prediction whose point is nearest to the predicted one.
+    The training rows that share a new row's leaves say how probable each label vector is, and an expert for single
+    labels, linear or with a kernel, adds its evidence where that lowers the cost of held-out rows. The answer is the
+    vector of least expected cost, exactly so for most costs. One fit serves every cost. ``decoder="nearest"`` is the
+    algorithm of the paper: the prediction whose point is nearest to the predicted one.
 
     Parameters
     ----------
@@ -71,6 +77,13 @@ class CLEMS(PosteriorClassifier):
         costs that have such a rule: hamming, F-measures, rank, composition, zero_one, prices. "auto" takes "exact", or
         "expected" for costs without such a rule, unless another costs less on held-out rows by more than a standard
         error.
+    experts : "auto", None or list, default="auto"
+        Models of single labels whose evidence is mixed with the forest's, see :mod:`clems.posterior.mixture`. "auto" is
+        one that suits the content of the features, see :mod:`clems.posterior.experts`, beside the default forest; None
+        is the forest alone. A list holds names, "linear" or "gaussian", and classifiers of scikit-learn's form, each
+        of which is trained as `CostSensitiveClassifier` trains it. How much they count is chosen on held-out rows by
+        the cost, and again for another cost in `predict`: nothing, unless that is better by more than a standard error.
+        ``decoder="nearest"`` consults none.
     depths : sequence of int or None, default=None
         Depths of trees to choose from, on held-out rows. None does not choose: trees end where they end, which has
         mostly been the better, as sharpness makes up for leaves of few rows.
@@ -129,7 +142,14 @@ class CLEMS(PosteriorClassifier):
     depth_ : int or None
         Depth at which trees end; None if they end where they end, or if there are no trees.
     sharpness_ : float
-        Power to which probabilities are raised.
+        Power to which probabilities of the forest are raised.
+    mixture_ : Mixture
+        `sharpness`, and the `weight` of experts; 0 is the forest alone.
+    mixture_costs_ : dict of float to float
+        Mean cost of held-out rows with each weight of experts that was compared, or log loss for "micro_f1" and
+        "macro_f1"; empty without experts.
+    experts_ : dict of str to expert
+        The experts that were consulted: functions from rows to probabilities of labels.
     oob_cost_ : float
         Mean cost of its decisions for training rows, by what has not seen them; nan if there are no such rows.
     oob_costs_ : dict
@@ -168,6 +188,7 @@ class CLEMS(PosteriorClassifier):
         cost: str | Cost | Callable[[Any, Any], Any] = "f1",
         *,
         decoder: str = "auto",
+        experts: Any = "auto",
         depths: Sequence[int] | None = None,
         sharpness: str | float = "auto",
         n_components: int | float | None = None,
@@ -185,6 +206,7 @@ class CLEMS(PosteriorClassifier):
     ) -> None:
         self.cost = cost
         self.decoder = decoder
+        self.experts = experts
         self.depths = depths
         self.sharpness = sharpness
         self.n_components = n_components
@@ -273,16 +295,18 @@ class CLEMS(PosteriorClassifier):
 
     def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
         decoders, depths, sharpness = self._decoders(), self._checked_depths(), self._checked_sharpness()
+        experts = {} if as_in_paper(decoders) else self._checked_experts(X)
         regressor = None if self.estimator is None else make_regressor(self, random_state)
         self._embed(Y, weight, random_state)
         labels, groups, frequency = self.candidates_.labels, self.candidates_.index, self.candidates_.frequency
         training = Training(X, groups, weight, labels, frequency, self._learned, self._decoded)
         settings = Settings(rows_to_hold_out(len(groups), random_state), depths, self.n_jobs)
         if regressor is None:
-            source = self._grow(training, settings, random_state)
+            source = self._grow(training, settings, as_in_paper(decoders), random_state)
         else:
             source = self._regress(regressor, training, settings, decoders, random_state)
-        self._choose(source, Y, weight, decoders, sharpness)
+        consulted = self._consult(experts, source, X, Y, weight, random_state)
+        self._choose(source, Y, weight, decoders, sharpness, consulted)
 
     def _embed(self, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
         """Embed the candidates: distances from truths to predictions are transformed costs."""
@@ -311,19 +335,20 @@ class CLEMS(PosteriorClassifier):
             f"stress {embedding.stress:.2g} after {embedding.n_iter} steps in {perf_counter() - start:.1f} s"
         )
 
-    def _grow(self, training: Training, settings: Settings, random_state: np.random.RandomState) -> Source:
+    def _grow(self, training: Training, settings: Settings, paper: bool, random_state: np.random.RandomState) -> Source:
         """Grow trees on points and labels in turn, and make their leaves the source of posteriors."""
         start = perf_counter()
         columns = as_columns(training.X)
         trees = grow_trees(
             columns,
-            [self._learned, self._label_targets()],
+            [self._learned, self._label_targets(paper)],
             training.groups,
             training.weight,
             random_state,
             max_depth=settings.depths[-1],
             n_trees=self.n_trees,
             n_jobs=self.n_jobs,
+            bags="bootstrap" if paper else "thirds",
         )
         self.estimator_ = trees.trees
         # Leaves are found in the same copy of the features, unless trees want sparse ones by columns.
@@ -347,33 +372,85 @@ class CLEMS(PosteriorClassifier):
 
         self.estimator_ = fit(training)
         source = source_of(self.estimator_, training, settings)
-        choice = not all(DECODERS[name].by_points for name in decoders)
+        choice = not as_in_paper(decoders)
         if not len(source.rows) and choice and len(settings.rows) >= FOLDS and kind_of(self.estimator_).by_folds:
             source = held_out_by_folds(source, fit, training, settings, random_state)
         self._say(f"regressor: {type(regressor).__name__} in {perf_counter() - start:.1f} s")
         return source
 
+    def _consult(
+        self,
+        experts: dict[str, FitExpert],
+        source: Source,
+        X: Any,
+        Y: Labels,
+        weight: Weights,
+        random_state: np.random.RandomState,
+    ) -> Callable[[Posterior], HeldOutRows] | None:
+        """Train experts; return what adds their evidence to the posterior of the held-out rows, None without any."""
+        self.experts_: dict[str, Any] = {}
+        rows, labels, held_out = source.rows, as_dense(Y), []
+        if not experts or not len(rows) or (labels == labels[0]).all():
+            return None
+        start = perf_counter()
+        for name, fit in experts.items():
+            self.experts_[name], probable = fit(X, labels, weight, rows, random_state)
+            held_out.append(probable)
+        self._label_share = np.clip(
+            np.average(labels, axis=0, weights=weight), 0.5 / len(labels), 1 - 0.5 / len(labels)
+        )
+        frequency, index = self.candidates_.frequency, self.candidates_.index
+        self._prior = frequency / frequency.sum()
+        evidence, truth = evidence_of(held_out, self._label_share), labels[rows]
+        own_weight = None if weight is None else weight[rows]
+        self._say(f"experts: {', '.join(experts)} in {perf_counter() - start:.1f} s")
+        return lambda posterior: HeldOutRows(
+            posterior.labels, posterior.share, evidence, frequency, index[rows], truth, own_weight
+        )
+
     def _choose(
-        self, source: Source, Y: Labels, weight: Weights, decoders: Sequence[str], sharpness: float | None
+        self,
+        source: Source,
+        Y: Labels,
+        weight: Weights,
+        decoders: Sequence[str],
+        sharpness: float | None,
+        consulted: Callable[[Posterior], HeldOutRows] | None,
     ) -> None:
-        """Choose depth, sharpness and decoder on held-out rows."""
+        """Choose depth, mixture and decoder on held-out rows."""
         start = perf_counter()
         truth = as_dense(Y[source.rows])
-        chosen = choose(
-            source, truth, None if weight is None else weight[source.rows], self.criterion_, decoders, sharpness
-        )
+        own_weight = None if weight is None else weight[source.rows]
+        chosen = choose(source, truth, own_weight, self.criterion_, decoders, sharpness, consulted)
         self._reader = source.at(chosen.option)
         self.depth_ = chosen.option if hasattr(self._reader, "at_depth") else None
-        self.sharpness_, self.decoder_ = chosen.sharpness, chosen.decoder
+        self.mixture_, self.mixture_costs_, self._held_out = chosen.mixture, chosen.by_weight, chosen.rows
+        self.sharpness_, self.decoder_ = chosen.mixture.sharpness, chosen.decoder
         self._thresholds, self.oob_costs_ = chosen.thresholds, chosen.costs
         self.oob_cost_ = float(chosen.costs[chosen.decoder])
         self._say(
-            f"decoder {self.decoder_}, depth {self.depth_}, sharpness {self.sharpness_:g}, held-out cost "
+            f"decoder {self.decoder_}, depth {self.depth_}, sharpness {self.sharpness_:g}, weight of experts "
+            f"{self.mixture_.weight:g}, held-out cost "
             f"{self.oob_cost_:.4g} in {perf_counter() - start:.1f} s"
         )
 
     def _posterior(self, X: Any) -> Posterior:
-        return self._reader(X, self.n_jobs).sharpened(self.sharpness_)
+        forest = self._reader(X, self.n_jobs)
+        if not self.experts_:
+            return forest.sharpened(self.sharpness_)
+        evidence = evidence_of([expert(X) for expert in self.experts_.values()], self._label_share)
+        return MixedPosterior(forest, evidence, self._prior, self.mixture_)
+
+    def posterior_for(self, posterior: Posterior, cost: AnyCost | None) -> Posterior:
+        """Return the posterior of rows by which the model decides for a cost: mixed as held-out rows ask for."""
+        if self._held_out is None or not isinstance(posterior, MixedPosterior):
+            return posterior
+        criterion = self._criterion_for(cost)
+        own = criterion is self.criterion_ and criterion.of_single_rows
+        return posterior.remixed(self.mixture_ if own else mixture_for(self._held_out, criterion))
+
+    def _rows_at_a_time(self, X: Any) -> int:
+        return max(1, min(super()._rows_at_a_time(X), ENTRIES // len(self.candidates_)))
 
     def _decision_by(self, criterion: Criterion) -> Callable[[Posterior], Bits]:
         if not criterion.of_single_rows:
@@ -385,11 +462,12 @@ class CLEMS(PosteriorClassifier):
             return lambda posterior: DECODERS[self.decoder_].decide(posterior, self.cost_)
         return super()._decision_by(criterion)
 
-    def _label_targets(self) -> Floats:
-        """Labels of the candidates, which every other tree is grown on, as the criterion scales them."""
+    def _label_targets(self, paper: bool) -> Floats:
+        """Labels of the candidates, which every other tree is grown on: of one variance, so that rare ones count."""
         labels = self.candidates_.labels.astype(np.float64)
         share = np.average(labels, axis=0, weights=self.candidates_.frequency)
-        return np.asarray(labels / self.criterion_.label_scale(share))
+        varies = (share > 0) & (share < 1)
+        return labels if paper else labels / np.sqrt(share * (1 - share), where=varies, out=np.ones_like(share))
 
     def _entries_lost(self, Y: Labels, weight: Weights) -> float:
         """Share of label entries that come out wrong when each row's own point is decoded."""
@@ -409,6 +487,25 @@ class CLEMS(PosteriorClassifier):
                 )
             return [self.decoder]
         return [name for name, decoder in DECODERS.items() if decoder.applies(self.cost_)]
+
+    def _checked_experts(self, X: Any) -> dict[str, FitExpert]:
+        """Return how to train each expert, by name."""
+        given = self.experts
+        if given is None:
+            return {}
+        if isinstance(given, str) and given == "auto":
+            return {} if self.estimator is not None else {(name := expert_for(X)): EXPERTS[name].fit}
+        if isinstance(given, str) or not np.iterable(given):
+            raise ValueError(f"experts must be 'auto', None or a list of names and classifiers; got {given!r}.")
+        found: dict[str, FitExpert] = {}
+        for one in given:
+            if isinstance(one, str) and one not in EXPERTS:
+                raise ValueError(
+                    f"An expert must be a classifier or one of {', '.join(map(repr, EXPERTS))}; got {one!r}."
+                )
+            name, fit = (one, EXPERTS[one].fit) if isinstance(one, str) else (type(one).__name__, as_expert(one))
+            found[name if name not in found else f"{name} {len(found)}"] = fit
+        return found
 
     def _checked_depths(self) -> list[int | None]:
         if self.depths is None:
@@ -445,6 +542,11 @@ class CLEMS(PosteriorClassifier):
                 "cost_transform must turn an array of costs into finite distances of at least 0, one for one."
             )
         return dissimilarity
+
+
+def as_in_paper(decoders: Sequence[str]) -> bool:
+    """Whether only points decide, so that nothing is chosen and no probability is needed."""
+    return all(DECODERS[name].by_points for name in decoders)
 
 
 def check_decoder(decoder: Any, cost: Cost, *others: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Self
 
@@ -30,6 +31,7 @@ from clems.model_selection import IterativeStratifiedKFold
 from clems.posterior.calibration import Calibration, Unchanged, calibrate, methods_for
 from clems.posterior.classifiers import Given, OfAllLabels, OfEachLabel, gives_scores
 from clems.posterior.distribution import Posterior
+from clems.posterior.experts import FitExpert
 from clems.posterior.joint import HeldOut, Independent, Joint, choose_joint
 from clems.posterior.source import rows_to_hold_out
 from clems.trees.growing import default_classifier
@@ -238,19 +240,7 @@ class CostSensitiveClassifier(PosteriorClassifier):
         self.calibration_ = Calibration("none", {})
         self._held_out: HeldOut | None = None
         if splits:
-            rows = np.concatenate([held_out for _, held_out in splits])
-            fold = np.repeat(np.arange(len(splits)), [len(held_out) for _, held_out in splits])
-            varied = np.isnan(self._constant)
-            marginals = np.tile(np.nan_to_num(self._constant), (len(rows), 1))
-            if varied.any():
-                self._calibrator, marginals[:, varied], self.calibration_ = calibrate(
-                    values[np.ix_(rows, varied)],
-                    Y[np.ix_(rows, varied)],
-                    None if weight is None else weight[rows],
-                    fold,
-                    methods,
-                    self._are_scores,
-                )
+            rows, fold, marginals = self._calibrate(values, Y, weight, splits, methods)
             some = rows_to_hold_out(len(rows), random_state)
             chosen = rows[some]
             candidates, index = distinct_rows(Y)
@@ -266,6 +256,25 @@ class CostSensitiveClassifier(PosteriorClassifier):
         self._joints = ("independent", "observed") if self.joint == "auto" else (self.joint,)
         self._choose()
         self._say(f"calibration {self.calibration_.method}, labels {self.joint_} in {perf_counter() - start:.1f} s")
+
+    def _calibrate(
+        self, values: Floats, Y: Bits, weight: Weights, splits: list[Split], methods: list[str]
+    ) -> tuple[Integers, Integers, Floats]:
+        """Calibrate on held-out rows; return these, their folds, and their calibrated marginals."""
+        rows = np.concatenate([held_out for _, held_out in splits])
+        fold = np.repeat(np.arange(len(splits)), [len(held_out) for _, held_out in splits])
+        varied = np.isnan(self._constant)
+        marginals = np.tile(np.nan_to_num(self._constant), (len(rows), 1))
+        if varied.any():
+            self._calibrator, marginals[:, varied], self.calibration_ = calibrate(
+                values[np.ix_(rows, varied)],
+                Y[np.ix_(rows, varied)],
+                None if weight is None else weight[rows],
+                fold,
+                methods,
+                self._are_scores,
+            )
+        return rows, fold, marginals
 
     def _choose(self) -> None:
         """Choose what to assume of labels together, for the criterion; independent without held-out rows."""
@@ -305,11 +314,26 @@ class CostSensitiveClassifier(PosteriorClassifier):
         return other
 
     def _posterior(self, X: Any) -> Posterior:
+        return self._joint(self._marginals(X))
+
+    def _marginals(self, X: Any) -> Floats:
+        """Calibrated probabilities of the labels of a block of checked rows, shape (n, K)."""
         varied = np.isnan(self._constant)
         marginals = np.tile(np.nan_to_num(self._constant), (X.shape[0], 1))
         if varied.any():
             marginals[:, varied] = self._calibrator(self._classifier(X)[:, varied])
-        return self._joint(marginals)
+        return marginals
+
+    def _fit_expert(
+        self, X: Any, Y: Bits, weight: Weights, random_state: np.random.RandomState
+    ) -> tuple[Integers, Floats]:
+        """Train on checked rows for marginals alone; return the rows that were held out, and their marginals."""
+        self.classes_, self.n_features_in_ = np.arange(Y.shape[1]), X.shape[1]
+        estimator = self._checked_estimator(weight)
+        self._are_scores, self._calibrator = gives_scores(estimator), Unchanged()
+        splits, values = self._fit_estimators(estimator, X, Y, weight, random_state, check_folds(self.cv))
+        rows, _, marginals = self._calibrate(values, Y, weight, splits, self._methods(estimator))
+        return rows, marginals
 
     def _decision_by(self, criterion: Criterion) -> Callable[[Posterior], Bits]:
         if criterion.of_single_rows:
@@ -469,3 +493,35 @@ def without_gaps(values: Floats, Y: Bits) -> Floats:
     known = np.where(gaps, np.inf, values).min(axis=0), np.where(gaps, -np.inf, values).max(axis=0)
     extreme = np.where(Y.mean(axis=0) < 0.5, *known)
     return np.where(gaps, np.where(np.isfinite(extreme), extreme, 0), values)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassifierExpert:
+    """A classifier that was trained and calibrated to be consulted.
+
+    Attributes
+    ----------
+    model : CostSensitiveClassifier
+        By which it was trained.
+    """
+
+    model: CostSensitiveClassifier
+
+    def __call__(self, X: Any) -> Floats:
+        """Return how probable labels are for rows, shape (n, K)."""
+        return self.model._marginals(X)
+
+
+def as_expert(estimator: Any) -> FitExpert:
+    """Return how to train a classifier to be consulted beside a forest, see :mod:`clems.posterior.experts`."""
+
+    def fit(
+        X: Any, Y: Bits, weight: Weights, rows: Integers, random_state: np.random.RandomState
+    ) -> tuple[ClassifierExpert, Floats]:
+        model = CostSensitiveClassifier(estimator)
+        held_out, marginals = model._fit_expert(X, Y, weight, random_state)
+        by_row = np.empty_like(marginals)
+        by_row[held_out] = marginals
+        return ClassifierExpert(model), by_row[rows]
+
+    return fit

@@ -31,15 +31,20 @@ from clems.embedding.candidates import CandidateSet
 from clems.embedding.codewords import HammingOnRepetition, Repetition
 from clems.embedding.smacof import Embedding
 from clems.learners import LEARNERS
+from clems.learners.cost_sensitive import ClassifierExpert
 from clems.learners.ecc import Group
 from clems.learners.guaranteed_cost import GuaranteedCost
 from clems.posterior.calibration import Calibration, Isotonic, Sigmoid, Unchanged
 from clems.posterior.chains import Chain
 from clems.posterior.classifiers import Given, OfAllLabels, OfEachLabel
 from clems.posterior.distances import ByDistance
+from clems.posterior.experts import Expert
+from clems.posterior.held_out import HeldOutRows
 from clems.posterior.joint import HeldOut, Independent, Observed
 from clems.posterior.leaves import ByLeaves
+from clems.posterior.mixture import Mixture
 from clems.posterior.neighbours import ByNeighbours
+from clems.posterior.ridge_expert import Gaussian, Linear, RidgeScores
 from clems.trees.leaf_table import LeafCounts, LeafShares
 
 PROTOCOL = 2  # of skops: how a description is written
@@ -54,6 +59,7 @@ OWN_CLASSES = (
     *(ByDistance, ByLeaves, ByNeighbours, CandidateSet, Chain, Embedding, Group, LeafCounts, LeafShares),
     *(Calibration, Given, HeldOut, Independent, Isotonic, Observed, OfAllLabels, OfEachLabel, Sigmoid, Unchanged),
     *(CallableCost, CountCost, PriceCost, PropensityCost, FBeta, NdcgAt, PrecisionAt, RecallAt, PriceThreshold, Top),
+    *(ClassifierExpert, Expert, Gaussian, HeldOutRows, Linear, Mixture, RidgeScores),
     *(MeanCost, LabelF1, RandomPrices, HammingOnRepetition, Repetition),
 )
 OWN_FUNCTIONS = {part for cost in COSTS.values() for part in (cost.formula, cost.threshold)}

@@ -1,8 +1,4 @@
-"""Choosing on held-out rows: the option of a source, the sharpness of its posterior, and the decoder.
-
-One rule holds for all of them, `one_standard_error`: the usual choice stays, unless another is better on held-out rows
-by more than a standard error.
-"""
+"""Choosing on held-out rows: the option of a source, how it is mixed with experts, and the decoder."""
 
 from __future__ import annotations
 
@@ -17,11 +13,13 @@ from clems.arrays import Bits, Floats, Weights, dense_if_full
 from clems.costs.criteria import Criterion, label_criteria
 from clems.decisions.decide import DECODERS
 from clems.posterior.distribution import Posterior, marginals_of, sharpened
+from clems.posterior.held_out import HeldOutRows, loss_of, mixture_for
+from clems.posterior.judging import log_loss_per_row, one_standard_error, valley
+from clems.posterior.mixture import MixedPosterior, Mixture
 from clems.posterior.source import Source
 
 SHARPNESS = (0.5, 0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.5)
 START = 4  # place of the one from which the search begins
-LEAST = 1e-3  # marginals nearer to 0 or 1 are judged as if they were this far
 THRESHOLD = "threshold"  # name of the only decoder of criteria of all rows together
 
 
@@ -33,20 +31,27 @@ class Choice:
     ----------
     option : object
         Option of the source.
-    sharpness : float
-        Power to which shares are raised.
+    mixture : Mixture
+        The power to which shares are raised, and the weight of experts.
     decoder : str
         How to decide.
     costs : dict of str to float
         Mean cost of the held-out rows by each decoder that was compared; nan if there are no such rows.
+    by_weight : dict of float to float
+        Mean cost of the held-out rows by each weight of experts that was compared; by log loss for criteria of all
+        rows together. Empty without experts.
+    rows : HeldOutRows or None
+        On which a mixture is chosen for another cost; None without experts.
     thresholds : dict of str to ndarray
         Thresholds of marginals for each criterion of all rows together.
     """
 
     option: Any
-    sharpness: float
+    mixture: Mixture
     decoder: str
     costs: dict[str, float]
+    by_weight: dict[float, float] = field(default_factory=dict)
+    rows: HeldOutRows | None = None
     thresholds: dict[str, Floats] = field(
         default_factory=lambda: dict.fromkeys(label_criteria(), np.array([0.5]))  # without rows to learn them from
     )
@@ -59,6 +64,7 @@ def choose(
     criterion: Criterion,
     decoders: Sequence[str],
     sharpness: float | None,
+    consulted: Callable[[Posterior], HeldOutRows] | None = None,
 ) -> Choice:
     """Choose on the held-out rows of a source what a criterion is best with.
 
@@ -76,10 +82,12 @@ def choose(
         Keys of `DECODERS` to choose from, the usual last; of no use for a criterion of all rows together.
     sharpness : float or None
         If given, it is not chosen.
+    consulted : callable or None
+        Adds to the posterior of the held-out rows what experts say of them; None without experts.
     """
     names = [*decoders] if criterion.of_single_rows else [THRESHOLD]
     if not len(truth):
-        return Choice(source.usual, sharpness or 1.0, names[-1], dict.fromkeys(names, np.nan))
+        return Choice(source.usual, Mixture(sharpness or 1.0, 0.0), names[-1], dict.fromkeys(names, np.nan))
     cost = criterion.cost
 
     def rough(posterior: Posterior, power: float) -> Posterior:
@@ -97,15 +105,24 @@ def choose(
     option, power, raw = choose_shape(
         source, log_losses, costs if criterion.of_single_rows else None, weight, sharpness
     )
-    posterior = raw.sharpened(power)
-    thresholds = {name: one.thresholds(posterior.marginals, weight) for name, one in label_criteria().items()}
+    mixture, rows, by_weight = Mixture(power, 0.0), None, {}
+    posterior = of_labels = raw.sharpened(power)
+    if consulted is not None:
+        rows = consulted(raw).with_mixtures(mixture, SHARPNESS if sharpness is None else (sharpness,))
+        of_labels = rows.posterior(mixture_for(rows, next(iter(label_criteria().values()))))
+        losses = rows.losses(loss_of(rows, criterion))
+        mixture = rows.chosen(losses)
+        by_weight = {one.weight: float(np.average(own, weights=weight)) for one, own in losses.items()}
+        posterior = MixedPosterior(raw, rows.evidence, rows.prior, mixture)
+    thresholds = {name: one.thresholds(of_labels.marginals, weight) for name, one in label_criteria().items()}
     if not criterion.of_single_rows:
-        decided = (posterior.marginals > thresholds[criterion.name]).astype(np.uint8)
-        value = criterion.measure(truth, decided, weight)
-        return Choice(option, power, THRESHOLD, {THRESHOLD: criterion.as_cost(value)}, thresholds)
+        decided = (of_labels.marginals > thresholds[criterion.name]).astype(np.uint8)
+        value = criterion.as_cost(criterion.measure(truth, decided, weight))
+        return Choice(option, mixture, THRESHOLD, {THRESHOLD: value}, by_weight, rows, thresholds)
     by_row = {name: cost.of_rows(truth, DECODERS[name].decide(posterior, cost)) for name in names}
     means = {name: float(np.average(own, weights=weight)) for name, own in by_row.items()}
-    return Choice(option, power, one_standard_error(by_row, names[-1], weight), means, thresholds)
+    decoder = one_standard_error(by_row, names[-1], weight)
+    return Choice(option, mixture, decoder, means, by_weight, rows, thresholds)
 
 
 def choose_shape(
@@ -145,68 +162,3 @@ def choose_shape(
         cheapest, losses = valley(partial(costs, posteriors[option]), grid, power, weight)
         power = one_standard_error({own: losses[own] for own in (power, cheapest)}, power, weight)
     return option, power, posteriors[option]
-
-
-def log_loss_per_row(marginals: Floats, Y: Bits) -> Floats:
-    """Compute the log loss of each row, its labels taken one by one: ``−Σ_k log P(y_k)``, shape (n,)."""
-    p = np.clip(marginals, LEAST, 1 - LEAST)
-    return np.asarray(-np.log(np.where(Y == 1, p, 1 - p)).sum(axis=1))
-
-
-def mean_and_error(values: Floats, weight: Weights) -> tuple[float, float]:
-    """Mean of the values of rows and its standard error."""
-    mean = float(np.average(values, weights=weight))
-    return mean, float(np.sqrt(np.average((values - mean) ** 2, weights=weight) / len(values)))
-
-
-def one_standard_error(losses: dict[Any, Floats], usual: Any, weight: Weights) -> Any:
-    """Key of the least losses; the usual one, unless another loses less by more than a paired standard error.
-
-    Parameters
-    ----------
-    losses : dict
-        Losses of the held-out rows.
-    usual : object
-        One of its keys.
-    weight : ndarray or None
-        Sample weights of these rows.
-    """
-
-    def lead(key: Any) -> float:
-        gain, error = mean_and_error(losses[usual] - losses[key], weight)
-        return gain - error
-
-    best = max(losses, key=lead)
-    return best if lead(best) > 0 else usual
-
-
-def valley(
-    loss: Callable[[float], Floats], grid: Sequence[float], start: float, weight: Weights
-) -> tuple[float, dict[float, Floats]]:
-    """Go up or down a grid as long as the mean loss gets less; return where that ends, and all losses on the way.
-
-    Parameters
-    ----------
-    loss : callable
-        Function of a number of the grid; returns the losses of rows.
-    grid : sequence of float
-        Numbers in order.
-    start : float
-        One of them.
-    weight : ndarray or None
-        Sample weights of the rows.
-    """
-    losses: dict[float, Floats] = {}
-
-    def mean(place: int) -> float:
-        losses[grid[place]] = own = loss(grid[place])
-        return float(np.average(own, weights=weight))
-
-    best = first = grid.index(start)
-    least = mean(first)
-    for step in (-1, 1):
-        while 0 <= best + step < len(grid) and (value := mean(best + step)) < least:
-            best, least = best + step, value
-        if best != first:
-            break
-    return grid[best], losses

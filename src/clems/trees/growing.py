@@ -1,4 +1,4 @@
-"""Growing trees: the default forests, and the trees of CLEMS, half of them on bootstrap samples."""
+"""Growing trees: the default forests, and the trees of CLEMS, each of which leaves some rows out."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import config_context
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
@@ -18,6 +19,7 @@ from clems.trees.reading import Trees, counts_of, in_single
 
 WIDE = 16  # outputs from which on a tree is grown on so many random combinations of them
 DIGITS = 20  # binary digits of the targets of trees
+LEAST = 12  # rows from which on trees leave thirds of them out
 DENSE = 1 / 24  # share of entries other than 0 from which on trees take less time with dense features than with sparse
 
 
@@ -65,11 +67,13 @@ def grow_trees(
     max_depth: int | None,
     n_trees: int = 100,
     n_jobs: int | None = None,
+    bags: str = "thirds",
 ) -> Trees:
     """Grow extremely randomised trees on several targets in turn.
 
-    Every other tree of a target is grown on all rows, the others on a bootstrap sample, so that rows are out of the bag
-    of some trees. What a leaf says is read from all rows that fall into it, whether the tree has seen them or not.
+    Each tree leaves a third of the rows out, the same thirds in turn, so that every row is held out by a third of the
+    trees: enough for held-out rows to cost about what new rows will. What a leaf says is read from all rows that fall
+    into it, whether the tree has seen them or not.
     Of a target with more than `WIDE` columns a tree sees so many random combinations: the search for a split takes less
     time.
 
@@ -91,6 +95,9 @@ def grow_trees(
         How many of them.
     n_jobs : int, default=None
         How many are grown at a time.
+    bags : {"thirds", "bootstrap"}, default="thirds"
+        With "bootstrap" every other tree of a target is grown on all rows, the others on a bootstrap sample; so are
+        those of fewer than `LEAST` rows.
     """
     n, d = X.shape
     settings = {
@@ -99,22 +106,30 @@ def grow_trees(
         "max_depth": max_depth,
     }
 
-    def grow(seed: int, target: Floats, sampled: bool) -> tuple[Any, Any]:
+    seeds = random_state.randint(2**31 - 1, size=n_trees).tolist()
+    third = random_state.permutation(n) % 3 if bags == "thirds" and n >= LEAST else None
+
+    def draw(turn: int, random: np.random.RandomState) -> NDArray[Any]:
+        """How often a tree draws each row, in its turn among the trees of its target."""
+        if third is not None and (weight is None or weight[third != turn % 3].any()):
+            return np.asarray(third != turn % 3, np.uint8)
+        return counts_of(random.randint(0, n, n), n) if turn % 2 == 0 else np.ones(n, np.uint8)
+
+    def grow(seed: int, target: Floats, turn: int) -> tuple[Any, Any]:
         random = np.random.RandomState(seed)
-        drawn = counts_of(random.randint(0, n, n), n) if sampled else np.ones(n, np.uint8)
+        drawn = draw(turn, random)
         if target.shape[1] > WIDE:  # Z R with R of shape (M, WIDE), standard normal
             target = target @ random.standard_normal((target.shape[1], WIDE))
         target = rounded(target)
         bag = drawn if weight is None else drawn * weight
         tree = ExtraTreeRegressor(**settings, random_state=random.randint(2**31 - 1))
-        weighted = sampled or weight is not None  # weights are checked, which takes a tenth of the time of a small tree
+        weighted = weight is not None or (drawn != 1).any()  # whose check takes a tenth of a small tree's time
         tree.fit(X, target[groups], sample_weight=bag.astype(np.float64) if weighted else None, check_input=False)
         return tree, drawn
 
-    seeds = random_state.randint(2**31 - 1, size=n_trees).tolist()
     with config_context(skip_parameter_validation=True):  # which takes a tenth of the time of a small tree
         grown = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(grow)(seed, targets[which % len(targets)], which // len(targets) % 2 == 0)
+            delayed(grow)(seed, targets[which % len(targets)], which // len(targets))
             for which, seed in enumerate(seeds)
         )
     trees, drawn = zip(*grown, strict=True)

@@ -1,0 +1,168 @@
+"""Mixtures: what a forest says of label vectors, times what experts say of labels.
+
+With the forest's share ``F_i`` of candidate i, its frequency ``π_i`` among the training rows, the experts' probability
+``p_k`` of label k and its frequency ``π_k``, the shares of a mixture are
+
+    ``q_i ∝ ((1 − ε) F_i + ε π_i)^sharpness · Π_k (odds of p_k / odds of π_k)^(weight · S_ik)``
+
+The second factor is the experts' evidence for the labels of the candidate, relative to what is known without features:
+experts that know nothing change nothing. Its weight is below 1, as the forest has seen the same rows. A weight of 0 is
+the forest alone, whose shares are raised to a power. Sharpness and weight are chosen on held-out rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import logit
+
+from clems.arrays import Bits, Floats
+from clems.posterior.distribution import Posterior, sharpened
+
+WEIGHTS = (0.15, 0.3, 0.5, 0.75)  # of experts to choose from, beside 0
+PRIOR = 0.01  # ε
+SURE = 1e-4  # probabilities of experts nearer to 0 or 1 count as if they were this far
+FEW = 0.1  # share of ones below which label vectors are multiplied as a sparse matrix
+NEGLIGIBLE = 1e-3  # most that shares of a row that are left out may add up to
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """How forest and experts are mixed.
+
+    Attributes
+    ----------
+    sharpness : float
+        Power of the forest's shares.
+    weight : float
+        Power of the experts' evidence; 0 is the forest alone.
+    """
+
+    sharpness: float
+    weight: float
+
+
+def evidence_of(probabilities: Sequence[Floats], prior: Floats) -> Floats:
+    """Mean evidence of experts: ``logit p_k − logit π_k`` for each label of each row, shape (n, K)."""
+    logits = [logit(np.clip(one, SURE, 1 - SURE)) for one in probabilities]
+    return np.asarray(np.mean(logits, axis=0) - logit(np.clip(prior, SURE, 1 - SURE)))
+
+
+def mixed(share: Any, labels: Bits, evidence: Floats, prior: Floats, mixture: Mixture) -> Any:
+    """Mix the shares of a forest with the evidence of experts.
+
+    Parameters
+    ----------
+    share : CSR array of shape (n, L)
+        The forest's.
+    labels : ndarray of shape (L, K)
+        The candidates.
+    evidence : ndarray of shape (n, K)
+        The experts'.
+    prior : ndarray of shape (L,) or (n, L)
+        How frequent candidates are.
+    mixture : Mixture
+        Sharpness and weight.
+
+    Returns
+    -------
+    CSR array of shape (n, L)
+        Rows sum to 1; shares that are left out add up to at most `NEGLIGIBLE`.
+    """
+    if mixture.weight == 0:
+        return sharpened(share, mixture.sharpness)
+    return sparse.csr_array(mixing_shares(*mixing_parts(share, labels, evidence, prior), mixture))
+
+
+def mixing_parts(share: Any, labels: Bits, evidence: Floats, prior: Floats) -> tuple[Floats, Floats]:
+    """Compute what does not depend on sharpness and weight.
+
+    Returns
+    -------
+    forest : ndarray of shape (n, L)
+        ``log((1 − ε) F_i + ε π_i)``; minus infinity where a candidate is neither in the leaves nor in training.
+    experts : ndarray of shape (n, L)
+        ``Σ_k S_ik (logit p_k − logit π_k)``.
+    """
+    with np.errstate(divide="ignore"):
+        forest = np.log((1 - PRIOR) * share.toarray() + PRIOR * prior)
+    if labels.mean() < FEW:
+        return forest, np.asarray(sparse.csr_array(labels, dtype=np.float64) @ evidence.T).T
+    return forest, evidence @ labels.T.astype(np.float64)
+
+
+def mixing_shares(forest: Floats, experts: Floats, mixture: Mixture) -> Floats:
+    """Compute ``exp(sharpness · forest + weight · experts)``, normalised, without what is negligible, shape (n, L)."""
+    z = mixture.sharpness * forest + mixture.weight * experts
+    z -= z.max(axis=1, keepdims=True)
+    q = np.exp(z, out=z)
+    q[q < NEGLIGIBLE / q.shape[1] * q.sum(axis=1, keepdims=True)] = 0
+    q /= q.sum(axis=1, keepdims=True)
+    return np.asarray(q)
+
+
+class MixedPosterior(Posterior):
+    """A posterior that is a mixture, which can be mixed in another way.
+
+    Parameters
+    ----------
+    forest : Posterior
+        What the forest says of n rows; points in the embedded space are its own.
+    evidence : ndarray of shape (n, K)
+        What experts say, see :func:`evidence_of`.
+    prior : ndarray of shape (L,) or (n, L)
+        How frequent candidates are.
+    mixture : Mixture
+        How they are mixed.
+    """
+
+    def __init__(self, forest: Posterior, evidence: Floats, prior: Floats, mixture: Mixture) -> None:
+        self.forest = forest
+        self.evidence = evidence
+        self.prior = prior
+        self.mixture = mixture
+        self.labels, self.shared, self.embedded = forest.labels, forest.shared, forest.embedded
+        self._points = None if forest._points is None else lambda: forest.points
+
+    @cached_property
+    def share(self) -> Any:
+        """How probable each label vector is for each row, a CSR array of shape (n, L)."""
+        return mixed(self.forest.share, self.labels, self.evidence, self.prior, self.mixture)
+
+    @property
+    def likelihood(self) -> Floats:  # type: ignore[override]
+        """Numbers by which the vectors of a row compare: the stored shares."""
+        return np.asarray(self.share.data)
+
+    def __len__(self) -> int:
+        return len(self.forest)
+
+    def remixed(self, mixture: Mixture) -> Posterior:
+        """Return the posterior of the same rows, mixed in another way."""
+        return self if mixture == self.mixture else MixedPosterior(self.forest, self.evidence, self.prior, mixture)
+
+    def rows(self, rows: Any) -> Posterior:
+        """Return the posterior of some rows, by their numbers or a slice."""
+        prior = self.prior if self.prior.ndim == 1 else self.prior[rows]
+        part = MixedPosterior(self.forest.rows(rows), self.evidence[rows], prior, self.mixture)
+        for name in ("float_labels", "sizes", "_by_size"):
+            if name in vars(self):
+                vars(part)[name] = vars(self)[name]
+        if "share" in vars(self):
+            vars(part)["share"] = self.share[rows]
+        if "marginals" in vars(self):
+            vars(part)["marginals"] = self.marginals[rows]
+        part.names = self.names
+        return part
+
+    @classmethod
+    def _joined(cls, parts: Sequence[Any]) -> Posterior:
+        first = parts[0]
+        forest = first.forest._joined([part.forest for part in parts])
+        evidence = np.concatenate([part.evidence for part in parts])
+        return cls(forest, evidence, first.prior, first.mixture)

@@ -1,0 +1,283 @@
+"""Kernel ridge regression of all labels at once, with predictions of training rows by what has not seen them.
+
+With a kernel matrix ``G`` of the training rows, weights ``v`` of these and a penalty ``λ``, the coefficients are
+``α = A⁻¹ (Y − mean)`` with ``A = G + λ diag(1/v)``. Left out of training, a row would be predicted
+``y_i − α_i / (A⁻¹)_ii``: one factorisation serves all labels and holds out every row. More rows than `MOST_ROWS` are
+described by features instead, ``φ(x)``: by their own, if they are linear and few, else by the kernel with some of the
+rows, *landmarks*. Then ``β = (Φᵀ V Φ + λ I)⁻¹ Φᵀ V (Y − mean)``, and a row that is left out has the residual
+``(y_i − ŷ_i) / (1 − h_i)`` with ``h_i = v_i φ_iᵀ (Φᵀ V Φ + λ I)⁻¹ φ_i``. No matrix has more than `MOST_ROWS` rows and
+columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import eigh, lapack, solve_triangular
+
+from clems.arrays import Bits, Floats, Integers, row_blocks
+
+MOST_ROWS = 4000  # rows whose kernel matrix is factorised, or features
+LANDMARKS = 2000  # rows by which the others are described where there are more
+MOST_TRAINED = 20_000  # rows that are described by landmarks; of more, so many are drawn
+SAMPLE = 500  # rows on which the search for a penalty begins
+PENALTIES = tuple(10.0 ** np.arange(-3, 3.01, 0.5))  # in units of the mean of the kernel of a row with itself
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """Rows scaled to length 1, and the products of these.
+
+    What is other than 0 counts by ``log(1 + |x|)``, with its sign, over its usual size in the column, and the more the
+    fewer rows have it: ``1 + log((1 + n) / (1 + n_j))``, as in TF-IDF.
+
+    Attributes
+    ----------
+    factor : ndarray of shape (d,)
+        What the logarithms of each column are multiplied by.
+    """
+
+    factor: Floats
+
+    @classmethod
+    def of(cls, X: Any) -> Linear:
+        """Learn how rows are scaled."""
+        logs = _logarithms(X)
+        count = np.bincount(logs.indices, minlength=logs.shape[1])
+        squares = np.bincount(logs.indices, logs.data**2, logs.shape[1])
+        usual = np.sqrt(squares / np.maximum(count, 1))
+        rarity = 1 + np.log((1 + logs.shape[0]) / (1 + count))
+        return cls(rarity / np.where(usual > 0, usual, 1))
+
+    def rows(self, X: Any) -> Any:
+        """Scale rows; a CSR array of shape (n, d)."""
+        scaled = sparse.csr_array(_logarithms(X) * self.factor)
+        length = np.sqrt(np.bincount(_owners(scaled), scaled.data**2, scaled.shape[0]))
+        scaled.data = scaled.data / np.where(length > 0, length, 1)[_owners(scaled)]
+        return scaled
+
+    def __call__(self, rows: Any, others: Any) -> Floats:
+        """Return the kernel of scaled rows with others, shape (n, m)."""
+        return np.asarray((rows @ others.T).toarray())
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian:
+    """Standardised features, and ``exp(−rate · squared distance)`` of these.
+
+    Attributes
+    ----------
+    mean, deviation : ndarray of shape (d,)
+        Of each column. A value that is missing counts as the mean.
+    rate : float
+        Two over the median of the squared distances.
+    """
+
+    mean: Floats
+    deviation: Floats
+    rate: float
+
+    @classmethod
+    def of(cls, X: Any) -> Gaussian:
+        """Learn the scale of each column, and of distances."""
+        dense = _dense(X).astype(np.float64)
+        known = ~np.isnan(dense)
+        count = np.maximum(known.sum(axis=0), 1)
+        mean = np.where(known, dense, 0).sum(axis=0) / count
+        deviation = np.sqrt((np.where(known, dense - mean, 0) ** 2).sum(axis=0) / count)
+        made = cls(mean, np.where(deviation > 0, deviation, 1), 1.0)
+        some = made.rows(dense[:: max(1, len(dense) // 300)])
+        between = _squared_distances(some, some)[np.triu_indices(len(some), 1)]
+        usual = float(np.median(between)) if len(between) else 0.0
+        return cls(made.mean, made.deviation, 2 / usual if usual > 0 else 1.0)
+
+    def rows(self, X: Any) -> Any:
+        """Standardise rows; an array of shape (n, d)."""
+        scaled = (_dense(X).astype(np.float64) - self.mean) / self.deviation
+        return np.where(np.isnan(scaled), 0, scaled)
+
+    def __call__(self, rows: Any, others: Any) -> Floats:
+        """Return the kernel of standardised rows with others, shape (n, m)."""
+        return np.asarray(np.exp(-self.rate * _squared_distances(rows, others)))
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeScores:
+    """Predicts scores of labels: ``mean + φ(x) β``.
+
+    Attributes
+    ----------
+    kernel : Linear or Gaussian
+        How rows are scaled and compared.
+    landmarks : array or CSR array of shape (m, d), or None
+        Scaled rows whose kernel with a new row describes it; None if it is described by its scaled features.
+    coefficients : ndarray of shape (m, K) or (d, K)
+        Of the kernel, or of features.
+    mean : ndarray of shape (K,)
+        How frequent labels are.
+    """
+
+    kernel: Linear | Gaussian
+    landmarks: Any
+    coefficients: Floats
+    mean: Floats
+
+    def __call__(self, X: Any) -> Floats:
+        """Return the scores of rows, shape (n, K)."""
+        rows = self.kernel.rows(X)
+        described = rows if self.landmarks is None else self.kernel(rows, self.landmarks)
+        return np.asarray(self.mean + described @ self.coefficients)
+
+
+def fit_ridge(
+    kernel: Linear | Gaussian,
+    X: Any,
+    Y: Bits,
+    weight: Floats,
+    rows: Integers,
+    random_state: np.random.RandomState,
+) -> tuple[RidgeScores, Floats]:
+    """Fit a kernel ridge regression, and predict some training rows by what has not seen them.
+
+    Parameters
+    ----------
+    kernel : Linear or Gaussian
+        How rows are scaled and compared.
+    X : array or CSR array of shape (n, d)
+        Features.
+    Y : ndarray of shape (n, K)
+        Labels.
+    weight : ndarray of shape (n,)
+        Sample weights.
+    rows : ndarray of shape (m,)
+        Training rows to hold out.
+    random_state : RandomState
+        By which landmarks are drawn, and rows where there are too many.
+
+    Returns
+    -------
+    scores : RidgeScores
+    held_out : ndarray of shape (m, K)
+        Scores of the rows, each predicted as if it had not been trained on.
+    """
+    n = len(Y)
+    weight = weight / weight.mean()
+    mean = weight @ Y / n
+    few = np.sort(random_state.choice(n, SAMPLE, replace=False)) if n > SAMPLE else np.arange(n)
+    scaled_few = kernel.rows(X[few])
+    start = _least_penalty(kernel(scaled_few, scaled_few), Y[few] - mean)
+    if n <= MOST_ROWS:
+        scaled = kernel.rows(X)
+        fit = _by_rows(kernel(scaled, scaled), Y - mean, weight, rows)
+        coefficients, residual = _best(fit, start)
+        if isinstance(kernel, Linear):  # Σ_i α_i x_iᵀ x is linear in x
+            return RidgeScores(kernel, None, np.asarray(scaled.T @ coefficients), mean), Y[rows] - residual
+        return RidgeScores(kernel, scaled, coefficients, mean), Y[rows] - residual
+    if isinstance(kernel, Linear) and X.shape[1] <= MOST_ROWS:
+        fit = _by_features(lambda some: kernel.rows(X[some]), np.arange(n), Y, mean, weight, rows)
+        coefficients, residual = _best(fit, start)
+        return RidgeScores(kernel, None, coefficients, mean), Y[rows] - residual
+    used = np.sort(random_state.choice(n, MOST_TRAINED, replace=False)) if n > MOST_TRAINED else np.arange(n)
+    landmarks = kernel.rows(X[np.sort(random_state.choice(n, LANDMARKS, replace=False))])
+    basis = _whitening(kernel(landmarks, landmarks))
+    fit = _by_features(
+        lambda some: kernel(kernel.rows(X[some]), landmarks) @ basis, np.union1d(used, rows), Y, mean, weight, rows
+    )
+    coefficients, residual = _best(fit, start)
+    return RidgeScores(kernel, landmarks, np.asarray(basis @ coefficients), mean), Y[rows] - residual
+
+
+Fit = Callable[[float], tuple[Floats, Floats]]  # from a penalty to coefficients and residuals of held-out rows
+
+
+def _by_rows(G: Floats, R: Floats, weight: Floats, rows: Integers) -> Fit:
+    """Return how to fit to a kernel matrix with a penalty."""
+
+    def fit(penalty: float) -> tuple[Floats, Floats]:
+        A = G.copy()
+        A[np.diag_indices_from(A)] += penalty * np.trace(G) / len(G) / np.maximum(weight, 1e-9)
+        factor, _ = lapack.dpotrf(A, lower=1, overwrite_a=1)
+        alpha = lapack.dpotrs(factor, R, lower=1)[0]
+        inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+        return alpha, alpha[rows] / np.diag(inverse)[rows, None]
+
+    return fit
+
+
+def _by_features(
+    described: Callable[[Integers], Any], used: Integers, Y: Bits, mean: Floats, weight: Floats, rows: Integers
+) -> Fit:
+    """Return how to fit to features of rows with a penalty; sums over rows are added up in blocks."""
+    product: Any = 0  # Φᵀ V Φ
+    right: Any = 0  # Φᵀ V (Y − mean)
+    for block in row_blocks(len(used), LANDMARKS):
+        some = used[block]
+        features = described(some)
+        weighted = features * weight[some, None]
+        product = product + _dense(features.T @ weighted)
+        right = right + weighted.T @ (Y[some] - mean)
+    columns = _dense(described(rows)).T
+    length = np.trace(product) / weight[used].sum()
+
+    def fit(penalty: float) -> tuple[Floats, Floats]:
+        A = product + penalty * length * np.eye(len(product))
+        factor, _ = lapack.dpotrf(A, lower=1, overwrite_a=1)
+        beta = lapack.dpotrs(factor, np.asarray(right, np.float64), lower=1)[0]
+        h = weight[rows] * (solve_triangular(factor, columns, lower=True) ** 2).sum(axis=0)
+        return beta, (Y[rows] - mean - columns.T @ beta) / (1 - np.minimum(h, 0.999))[:, None]
+
+    return fit
+
+
+def _best(fit: Fit, start: int) -> tuple[Floats, Floats]:
+    """Raise the penalty as long as held-out rows are predicted better: few rows want a smaller one than all."""
+    found = fit(PENALTIES[start])
+    for penalty in PENALTIES[start + 1 :]:
+        if ((other := fit(penalty))[1] ** 2).sum() >= (found[1] ** 2).sum():
+            break
+        found = other
+    return found
+
+
+def _least_penalty(G: Floats, R: Floats) -> int:
+    """Return the number of the penalty by which rows that are left out are predicted best."""
+    values, U = eigh(G)
+    values, UR, squares = np.maximum(values, 0), U.T @ R, U**2
+    errors = []
+    for penalty in np.array(PENALTIES) * (np.trace(G) / len(G)):
+        kept = values / (values + penalty)  # G (G + λ I)⁻¹ in the basis of eigenvectors
+        residual = (R - U @ (kept[:, None] * UR)) / (1 - np.minimum(squares @ kept, 0.999))[:, None]
+        errors.append((residual**2).sum())
+    return int(np.argmin(errors))
+
+
+def _whitening(G: Floats) -> Floats:
+    """Return the matrix B by which ``k(x, landmarks) B`` are features whose products are about the kernel."""
+    values, U = eigh(G)
+    kept = values > 1e-9 * values[-1]
+    return np.asarray(U[:, kept] / np.sqrt(values[kept]))
+
+
+def _dense(matrix: Any) -> Floats:
+    return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix)
+
+
+def _squared_distances(rows: Floats, others: Floats) -> Floats:
+    squares = (rows**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2 * rows @ others.T
+    return np.asarray(np.maximum(squares, 0))
+
+
+def _logarithms(X: Any) -> Any:
+    rows = sparse.csr_array(X, dtype=np.float64, copy=True)
+    rows.data = np.sign(rows.data) * np.log1p(np.abs(rows.data))
+    rows.data[np.isnan(rows.data)] = 0
+    return rows
+
+
+def _owners(rows: Any) -> Integers:
+    """Row of each stored entry."""
+    return np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))

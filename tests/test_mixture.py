@@ -1,0 +1,127 @@
+"""Mixtures of forest and experts: the formula, what changes nothing, and the choice on held-out rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.special import logit
+
+from clems import COSTS, CRITERIA, Posterior
+from clems.costs.criteria import mean_of
+from clems.posterior.held_out import HeldOutRows, mixture_for
+from clems.posterior.mixture import NEGLIGIBLE, PRIOR, WEIGHTS, MixedPosterior, Mixture, evidence_of, mixed
+
+LABELS = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 1]], np.uint8)
+FREQUENCY = np.array([4.0, 3.0, 2.0, 1.0])
+PRIORS = FREQUENCY / FREQUENCY.sum()
+SHARE = FREQUENCY @ LABELS / FREQUENCY.sum()
+
+
+def drawn(seed, n=6):
+    rng = np.random.default_rng(seed)
+    forest = rng.dirichlet(np.full(4, 0.3), n)
+    forest[forest < 0.05] = 0
+    return sparse.csr_array(forest / forest.sum(axis=1, keepdims=True)), rng.uniform(0.02, 0.98, (n, 3))
+
+
+@given(seed=st.integers(0, 2**32 - 1), sharpness=st.floats(0.4, 2.5), weight=st.sampled_from(WEIGHTS))
+def test_shares_are_those_of_the_formula(seed, sharpness, weight):
+    forest, p = drawn(seed)
+    found = mixed(forest, LABELS, evidence_of([p], SHARE), PRIORS, Mixture(sharpness, weight)).toarray()
+    odds = p / (1 - p) / (SHARE / (1 - SHARE))
+    wanted = ((1 - PRIOR) * forest.toarray() + PRIOR * PRIORS) ** sharpness
+    wanted = wanted * np.prod(odds[:, None] ** (weight * LABELS), axis=2)
+    wanted /= wanted.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    assert (np.abs(found - wanted).sum(axis=1) <= 2 * NEGLIGIBLE).all()
+    assert (found[wanted < NEGLIGIBLE / 4 / 2] == 0).all()
+
+
+def test_without_weight_it_is_the_forest():
+    forest, p = drawn(0)
+    found = mixed(forest, LABELS, evidence_of([p], SHARE), PRIORS, Mixture(1.7, 0.0))
+    wanted = Posterior(LABELS, forest).sharpened(1.7).share
+    assert np.array_equal(found.toarray(), wanted.toarray())
+
+
+def test_experts_that_know_nothing_change_nothing():
+    assert np.array_equal(evidence_of([np.tile(SHARE, (2, 1))], SHARE), np.zeros((2, 3)))
+    evidence = evidence_of([np.full((1, 3), 0.5), np.full((1, 3), 0.9)], SHARE)
+    np.testing.assert_allclose(evidence[0], logit(0.9) / 2 - logit(SHARE))
+
+
+def test_candidates_that_are_nowhere_stay_so():
+    forest = sparse.csr_array([[1.0, 0, 0, 0]])
+    prior = np.array([0.5, 0.5, 0, 0])
+    found = mixed(forest, LABELS, np.full((1, 3), 5.0), prior, Mixture(1.0, 0.75)).toarray()
+    assert (found[0, 2:] == 0).all()
+    assert found[0, 1] > 0
+
+
+def test_posteriors_can_be_mixed_again_cut_and_joined():
+    forest, p = drawn(1)
+    evidence, one, other = evidence_of([p], SHARE), Mixture(1.0, 0.3), Mixture(0.7, 0.5)
+    posterior = MixedPosterior(Posterior(LABELS, forest), evidence, PRIORS, one)
+    assert len(posterior) == 6
+    assert posterior.remixed(one) is posterior
+    wanted = mixed(forest, LABELS, evidence, PRIORS, other).toarray()
+    assert np.array_equal(posterior.remixed(other).share.toarray(), wanted)
+    for part in (posterior.rows(slice(2, 5)), posterior.remixed(other).rows(slice(2, 5)).remixed(one)):
+        assert np.array_equal(part.share.toarray(), posterior.share.toarray()[2:5])
+        assert np.array_equal(part.decide("rank"), posterior.decide("rank")[2:5])
+    whole = MixedPosterior._joined([posterior.rows(slice(0, 2)), posterior.rows(slice(2, 6))])
+    assert np.array_equal(whole.share.toarray(), posterior.share.toarray())
+    assert np.array_equal(posterior.likelihood, posterior.share.data)
+
+
+def held_out(p, truth, own, forest=None, weight=None):
+    forest = np.tile(PRIORS, (len(own), 1)) if forest is None else forest
+    rows = HeldOutRows(LABELS, sparse.csr_array(forest), evidence_of([p], SHARE), FREQUENCY, own, truth, weight)
+    return rows.with_mixtures(Mixture(1.0, 0.0), (0.5, 1.0, 2.0))
+
+
+def informed(seed, n=300):
+    """Rows whose labels an expert knows."""
+    rng = np.random.default_rng(seed)
+    own = rng.choice(4, n, p=PRIORS)
+    truth = LABELS[own]
+    return np.where(truth == 1, 0.9, 0.1) + rng.normal(0, 0.02, truth.shape), truth, own, rng
+
+
+@pytest.mark.parametrize("cost", ["f1", "hamming", "rank", "accuracy"])
+def test_experts_count_where_they_lower_the_cost(cost):
+    p, truth, own, rng = informed(0)
+    chosen = mixture_for(held_out(p, truth, own), mean_of(COSTS[cost]))
+    assert chosen.weight > 0
+    shuffled = held_out(p[rng.permutation(len(p))], truth, own)
+    assert mixture_for(shuffled, mean_of(COSTS[cost])) == Mixture(1.0, 0.0)
+
+
+def test_criteria_of_all_rows_are_chosen_for_by_log_loss():
+    p, truth, own, _ = informed(1)
+    rows = held_out(p, truth, own)
+    assert mixture_for(rows, CRITERIA["micro_f1"]).weight > 0
+    assert mixture_for(rows, CRITERIA["micro_f1"]) is mixture_for(rows, CRITERIA["macro_f1"])
+
+
+def test_a_choice_is_made_once_for_each_cost(monkeypatch):
+    rows, asked = held_out(*informed(2)[:3]), []
+    losses = HeldOutRows.losses
+    monkeypatch.setattr(HeldOutRows, "losses", lambda self, loss: asked.append(1) or losses(self, loss))
+    for _ in range(3):
+        mixture_for(rows, mean_of(COSTS["rank"]))
+        mixture_for(rows, mean_of(COSTS["f1"]))
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize("weight", [None, [1.0, 2.0, 0.5]])
+def test_a_row_does_not_count_itself_among_the_frequent(weight):
+    own, weight = np.array([0, 3, 3]), None if weight is None else np.array(weight)
+    truth = LABELS[own].copy()
+    truth[2] = [1, 1, 1]  # which is no candidate
+    rows = HeldOutRows(LABELS, sparse.csr_array(np.eye(4)[own]), np.zeros((3, 3)), FREQUENCY, own, truth, weight)
+    taken = 1.0 if weight is None else weight[0]
+    np.testing.assert_allclose(rows.prior[0], (FREQUENCY - [taken, 0, 0, 0]) / (10 - taken))
+    np.testing.assert_allclose(rows.prior[1], [4 / 9, 3 / 9, 2 / 9, 0])
+    np.testing.assert_allclose(rows.prior[2], PRIORS)
