@@ -19,6 +19,7 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.exceptions import NotFittedError
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV
@@ -27,7 +28,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR, LinearSVC
 from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils import estimator_checks
+from sklearn.utils import estimator_checks, get_tags
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import clems.learners.base
@@ -850,9 +851,8 @@ BAD_DATA = [
     ({"y": with_value(Y[:6], np.nan)}, "Y has the value nan in row 2, column 1"),
     ({"y": with_value(Y[:6], -np.inf)}, "Y has the value -inf in row 2, column 1"),
     ({"y": sparse.csr_array(with_value(Y[:6], 2))}, r"Y has the value 2.0 in row 2, column 1"),
-    ({"X": with_value(X[:6], np.nan)}, "Input X contains NaN"),
     ({"X": with_value(X[:6], np.inf)}, "Input X contains infinity"),
-    ({"X": sparse.csr_array(with_value(X[:6], np.nan))}, "Input X contains NaN"),
+    ({"X": sparse.csr_array(with_value(X[:6], np.nan))}, "^X is sparse and contains NaN; only dense features may be"),
     ({"X": X[0]}, "Expected 2D array, got 1D array"),
     ({"X": [["a", "b"]] * 6}, "not compatible with arrays of bytes/strings"),
     ({"X": X[:6].astype("datetime64[s]")}, r"^X holds values of type datetime64\[s\]; features must be numbers\.$"),
@@ -1106,7 +1106,7 @@ def test_unfitted(learner):
         (sparse.csr_array(X[:, :3]), r"X has 3 features, but \w+ is expecting 61"),
         (X[0], "Expected 2D array, got 1D array"),
         (X[:0], "Found array with 0 sample"),
-        (with_value(X, np.nan), "Input X contains NaN"),
+        (sparse.csr_array(with_value(X, np.nan)), "^X is sparse and contains NaN"),
         (sparse.csr_array(with_value(X, np.inf)), "Input X contains infinity"),
     ],
 )
@@ -1117,6 +1117,35 @@ def test_other_features(learner, features, message):
         if hasattr(model, method):
             with pytest.raises(ValueError, match=message):
                 getattr(model, method)(features)
+
+
+@each_learner
+def test_features_may_be_missing(learner):
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(120, 3))
+    gaps = rng.random(features.shape) < 0.3
+    labels = np.column_stack([gaps[:, 0], features[:, 1] > 0])  # of which only who sees the gaps can tell the first
+    features[gaps & [True, False, True]] = np.nan
+    made = partial(learner, **having(learner, **CHEAP))
+    if not learner.takes_gaps:
+        with pytest.raises(
+            ValueError, match=rf"^X contains NaN, and {learner.__name__} takes no missing features; fill"
+        ):
+            made().fit(features, labels)
+        return
+    model = made(n_trees=30, random_state=0).fit(features, labels)
+    assert (model.predict(features)[:, 0] == gaps[:, 0]).mean() > 0.9
+    assert get_tags(model).input_tags.allow_nan
+    # Rows with gaps that training did not have are predicted, too.
+    whole = made(n_trees=5, random_state=0).fit(np.nan_to_num(features), labels)
+    assert whole.predict(features).shape == labels.shape
+    kind = {"regressor": Ridge(), "classifier": LogisticRegression()}[learner.predictor]
+    with pytest.raises(ValueError, match=rf"and {learner.__name__} on (Ridge|LogisticRegression) takes no missing"):
+        clone(model).set_params(estimator=kind).fit(features, labels)
+    if getattr(learner, "needs_weights", False):  # which no pipeline passes on
+        return
+    filled = clone(model).set_params(estimator=make_pipeline(SimpleImputer(), kind)).fit(features, labels)
+    assert filled.predict(features).shape == labels.shape
 
 
 @each_learner

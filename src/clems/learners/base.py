@@ -20,7 +20,14 @@ from clems.costs.at_k import propensities_of
 from clems.costs.cost import Cost
 from clems.costs.criteria import Criterion, label_criteria, mean_of
 from clems.costs.formulas import get_cost
-from clems.learners.input import all_or_nothing, check_features, check_labels, check_training, multi_label_tags
+from clems.learners.input import (
+    all_or_nothing,
+    check_features,
+    check_labels,
+    check_training,
+    multi_label_tags,
+    takes_missing,
+)
 
 BLOCK = 4096  # rows predicted at a time
 WITHOUT_COST = "zero_one"  # what a learner that takes no cost is scored by, as scikit-learn scores labels
@@ -46,6 +53,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         Whether the cost may be a criterion of all rows together, "micro_f1" or "macro_f1".
     depth_path : bool
         Whether the depth of its trees is for you to choose, by `at_depth`, as experiments do.
+    takes_gaps : bool
+        Whether features may be missing (NaN), if the estimator takes that, as forests do.
     predictor : {"regressor", "classifier"}
         What kind of estimator it is built on.
     """
@@ -56,6 +65,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
     cost_after_fit = False
     label_based = False
     depth_path = False
+    takes_gaps = True
     predictor: str
 
     estimator: Any
@@ -89,7 +99,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n, d)
-            Features.
+            Features; NaN where one is missing, if the estimator takes that, as forests do.
         y : array-like, sparse matrix or DataFrame of shape (n, K), or list of n label sets
             Labels, zeros and ones; names of columns are kept in `classes_`.
         sample_weight : array-like of shape (n,), default=None
@@ -193,7 +203,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
             print(f"[{type(self).__name__}] {text}", flush=True)
 
     def __sklearn_tags__(self) -> Tags:
-        return multi_label_tags(super().__sklearn_tags__())
+        tags = multi_label_tags(super().__sklearn_tags__())
+        tags.input_tags.allow_nan = self.takes_gaps and takes_missing(self.estimator)
+        return tags
 
 
 def check_estimator(estimator: Any, kind: str) -> None:

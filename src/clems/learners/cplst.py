@@ -78,6 +78,8 @@ class CPLST(LabelProjection):
     ((100, 10), (200, 5))
     """
 
+    takes_gaps = False  # it computes with features itself
+
     def __init__(
         self,
         *,

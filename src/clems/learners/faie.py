@@ -98,6 +98,8 @@ class FaIE(LinearEmbedding):
     ((100, 10), (200, 5))
     """
 
+    takes_gaps = False  # it computes with features itself
+
     def __init__(
         self,
         *,

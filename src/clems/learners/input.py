@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.utils import Tags, assert_all_finite
+from sklearn.impute import KNNImputer, SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.utils import Tags, assert_all_finite, get_tags
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from clems.arrays import Labels, Weights, canonical
@@ -80,18 +82,50 @@ def check_labels(model: Any, Y: Any) -> Labels:
 
 def _checked(model: Any, X: Any, reset: bool) -> Any:
     """Features as an array, or as a CSR matrix in canonical form."""
-    X = validate_data(model, X, accept_sparse="csr", dtype="numeric", reset=reset)
+    X = validate_data(model, X, accept_sparse="csr", dtype="numeric", ensure_all_finite="allow-nan", reset=reset)
     if X.dtype.kind not in "biuf":
         raise ValueError(f"X holds values of type {X.dtype}; features must be numbers.")
     if X.dtype.kind == "f" and X.dtype.itemsize > 8:  # more than double precision, which no estimator computes with
         with np.errstate(over="ignore"):
             X = X.astype(np.float64)
-        assert_all_finite(X, input_name="X")
+        assert_all_finite(X, input_name="X", allow_nan=True)
+    if X.dtype.kind == "f":
+        _check_gaps(model, X)
     if not sparse.issparse(X):
         return X
     X = canonical(X, "X")
     assert_all_finite(X, input_name="X")  # entries that are stored in parts may add up to infinity
     return _with_short_indices(X)
+
+
+def _check_gaps(model: Any, X: Any) -> None:
+    """Refuse features that are missing where the model does not take that."""
+    if not np.isnan(X.data if sparse.issparse(X) else X).any():
+        return
+    if sparse.issparse(X):
+        raise ValueError("X is sparse and contains NaN; only dense features may be missing.")
+    if not get_tags(model).input_tags.allow_nan:
+        built = getattr(model, "estimator", None)
+        on = "" if built is None else f" on {type(built).__name__}"
+        raise ValueError(
+            f"X contains NaN, and {type(model).__name__}{on} takes no missing features; fill them in, for "
+            "instance with scikit-learn's SimpleImputer in a Pipeline before it."
+        )
+
+
+def takes_missing(estimator: Any) -> bool:
+    """Whether an estimator says that features may be NaN; the default forest, None, takes them."""
+    if estimator is None:
+        return True
+    if isinstance(estimator, Pipeline):
+        for _, step in estimator.steps:
+            if not takes_missing(step):
+                return False
+            if isinstance(step, SimpleImputer | KNNImputer):  # after which nothing is missing
+                return True
+        return True
+    known = hasattr(estimator, "__sklearn_tags__") and not isinstance(estimator, type)
+    return known and bool(get_tags(estimator).input_tags.allow_nan)
 
 
 def _with_short_indices(X: Any) -> Any:

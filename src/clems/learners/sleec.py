@@ -130,6 +130,7 @@ class SLEEC(MultiLabelClassifier):
     """
 
     predictor = "regressor"
+    takes_gaps = False  # it computes with features itself
     cost_sensitive = True
     cost_at_predict = True
 

@@ -156,7 +156,7 @@ def check_reach(estimator: Any, X: Any) -> None:
     if not has_trees(estimator) or X.dtype.kind != "f" or X.dtype.itemsize <= 4:
         return
     values = X.data if sparse.issparse(X) else X
-    if values.max(initial=0) > MOST or values.min(initial=0) < -MOST:
+    if np.fmax.reduce(values, None, initial=0) > MOST or np.fmin.reduce(values, None, initial=0) < -MOST:
         raise ValueError(TOO_LARGE)
 
 
