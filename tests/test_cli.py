@@ -64,9 +64,12 @@ def folder(tmp_path_factory):
     try:
         fit = ["fit", "train.csv", "--labels", "tag*", "--cost", "prices.csv", "--quiet", *TREES]
         assert ended(*fit, "--drop", "id,colour", "--output", "numbers.clems") == 0
-        assert ended(*fit, "--drop", "id", "--nominal", "one-hot", "--output", "words.clems") == 0
+        assert ended(*fit, "--id", "id", "--output", "words.clems") == 0
         blind = ["fit", "train.csv", "--labels", "tag*", "--learner", "br", "--quiet", *TREES]
         assert ended(*blind, "--drop", "id,colour", "--output", "blind.clems") == 0
+        linear = ["fit", "train.csv", "--labels", "tag*", "--learner", "br", "--quiet"]
+        linear += ["--estimator", "logistic_regression", "--drop", "id,colour", "--output", "linear.clems"]
+        assert ended(*linear) == 0
     finally:
         os.chdir(here)
     return folder
@@ -210,8 +213,13 @@ def test_columns_are_found_by_name(here, tmp_path, capfd):
 
 
 def test_words_are_encoded_as_in_training(here, tmp_path, capfd):
-    predicted, data = expected("words.clems", drop=["id"], nominal="one-hot")
-    assert "colour=red" in data.feature_names
+    test, model = pd.read_csv("test.csv"), load("words.clems")
+    assert [name for name in model[0].get_feature_names_out() if "=" in name] == [
+        "colour=blue",
+        "colour=green",
+        "colour=red",
+    ]
+    predicted = model.predict(test)
     _, out, _ = run(capfd, "predict", "words.clems", "test.csv")
     np.testing.assert_array_equal(predictions_of(out)[LABELS], predicted)
     new = pd.read_csv("new.csv")
@@ -225,8 +233,9 @@ def test_words_are_encoded_as_in_training(here, tmp_path, capfd):
     code, out, err = run(capfd, "predict", "words.clems", tmp_path / "pink.csv", "--drop", "id")
     assert code == 0
     assert err == "The column colour has categories that the model has not seen, such as 'pink'.\n"
-    blank = data.feature_frame().assign(**{f"colour={word}": 0.0 for word in ("blue", "green", "red")})
-    np.testing.assert_array_equal(predictions_of(out)[LABELS], load("words.clems").predict(blank))
+    blank = model[0].transform(test)
+    blank[:, [name.startswith("colour=") for name in model[0].get_feature_names_out()]] = 0
+    np.testing.assert_array_equal(predictions_of(out)[LABELS], model[1].predict(blank))
 
 
 def test_probabilities_and_expected_costs(here, capfd):
@@ -312,7 +321,7 @@ def test_from_parquet_to_parquet(here, tmp_path, capfd):
     arguments = ["predict", "words.clems", tmp_path / "new.parquet", "-o", tmp_path / "out.parquet", "--id", "id"]
     assert run(capfd, *arguments, "--proba", "--expected-cost")[0] == 0
     table = pd.read_parquet(tmp_path / "out.parquet")
-    np.testing.assert_array_equal(table[LABELS], expected("words.clems", drop=["id"], nominal="one-hot")[0])
+    np.testing.assert_array_equal(table[LABELS], load("words.clems").predict(pd.read_csv("new.csv")))
     assert table["id"].tolist() == tickets(60, 1)["id"].tolist()
 
 
@@ -372,7 +381,10 @@ def test_an_arff_file_without_labels_and_with_fewer_words(tmp_path, monkeypatch,
     whole = load("m.clems").predict(read_dataset("train.arff", -1, nominal="one-hot").feature_frame())
     np.testing.assert_array_equal(predictions_of(out)["y"], whole[[w != "b" for _, w, _ in rows], 0])
     Path("gap.arff").write_text(other + "a,x,1\nc,x,?\n")
-    code, _, err = run(capfd, "predict", "m.clems", "gap.arff")
+    assert run(capfd, "predict", "m.clems", "gap.arff", "-q")[0] == 0  # trees take it
+    linear = ["--learner", "br", "--estimator", "logistic_regression"]
+    assert run(capfd, "fit", "train.arff", "--labels", "-1", *linear, "-o", "linear.clems", "-q")[0] == 0
+    code, _, err = run(capfd, "predict", "linear.clems", "gap.arff")
     assert (code, err) == (
         1,
         "Error: gap.arff: the feature 'n' is missing, in row 2 of the data.\n",
@@ -395,14 +407,14 @@ def test_a_model_without_names_takes_columns_in_order(here, tmp_path, capfd):
 def test_pieces_do_not_change_the_rows(here, name):
     if name == "test.parquet":
         pd.read_csv("test.csv").to_parquet(name, index=False)
-    model = load("words.clems")
-    wanted = Wanted(model.feature_names_in_.tolist(), model.n_features_in_, LABELS, truth=True, keep=["id"])
+    hot = read_table("train.csv", LABELS, drop="id", nominal="one-hot").feature_names
+    wanted = Wanted(hot, len(hot), LABELS, truth=True, keep=["id"])
     whole, parts = (list(NewRows(name, wanted, rows=rows)) for rows in (1000, 7))
     assert len(parts) >= 9
     data = read_table("test.csv", LABELS, drop="id", nominal="one-hot")
     for pieces in (whole, parts):
         X, Y = (np.concatenate([getattr(piece, side) for piece in pieces]) for side in "XY")
-        np.testing.assert_array_equal(X, data.feature_frame()[model.feature_names_in_])
+        np.testing.assert_array_equal(X, data.feature_frame()[hot])
         np.testing.assert_array_equal(Y, data.Y)
         assert [cell for piece in pieces for cell in piece.kept["id"]] == tickets(60, 1)["id"].tolist()
 
@@ -452,12 +464,12 @@ def test_inspect(here, capfd):
     assert "prices.csv" in run(capfd, "inspect", "numbers.clems")[1]
     code, out, _ = run(capfd, "inspect", "train.csv", "--json")
     kinds = {column["column"]: column["holds"] for column in json.loads(out)["columns"]}
-    assert kinds == {"id": "words", "colour": "words"} | dict.fromkeys(FEATURES, "numbers") | dict.fromkeys(
+    assert kinds == {"id": "id", "colour": "words"} | dict.fromkeys(FEATURES, "numbers") | dict.fromkeys(
         LABELS, "0 and 1"
     )
     assert "tag_bug" in run(capfd, "inspect", "train.csv")[1]
     Path("comma.csv").write_text("length;words\n0,5;1\n1,5;2\n")
-    for decimal, kind in ((",", "numbers"), (".", "words")):
+    for decimal, kind in ((",", "numbers"), (".", "numbers and others")):
         code, out, _ = run(capfd, "inspect", "comma.csv", "--delimiter", ";", "--decimal", decimal, "--json")
         assert [column["holds"] for column in json.loads(out)["columns"]] == [kind, "numbers"]
     code, out, _ = run(capfd, "inspect", "train.csv", "--labels", "tag*", "--drop", "id", "--json")
@@ -527,10 +539,19 @@ WRONG = {
     ),
     "no labels said": (["fit", "train.csv", "-o", "{out}/m.clems"], "Say where the labels are: --labels names"),
     "label of words": (swapped(FIT, ("tag*", "length")), "line 2: label 'length' must be 0 or 1"),
-    "words": (
-        swapped(FIT, ("id,colour", "id")),
-        "leave it out with --drop 'colour', or make numbers of its words with --nominal 'one-hot'",
+    "numbers with a comma": (
+        swapped(FIT, ("train.csv", "{out}/../comma_train.csv")),
+        "line 2: column 'age' must hold numbers; a CSV with decimal commas needs --decimal ',', leave it out with "
+        "--drop 'age', take it as words with --as words=age, or correct what is not a number: '1,5'",
     ),
+    "numbers of money": (
+        swapped(FIT, ("train.csv", "{out}/../money_train.csv")),
+        "line 2: column 'age' must hold numbers; write numbers without signs of money, units and marks between",
+    ),
+    "no kind": ([*FIT, "--as", "txt=length"], "There is no kind 'txt' of columns; there are numbers, booleans, dates,"),
+    "no column of a kind": ([*FIT, "--as", "text=lenght"], "there is no column 'lenght'; did you mean 'length'?"),
+    "not KIND=COLUMNS": ([*FIT, "--as", "text"], "--as takes KIND=COLUMNS, such as text=subject; got 'text'."),
+    "two kinds": ([*FIT, "--as", "text=age", "--as", "words=age"], "two kinds, text and words."),
     "no cost": (
         [*FIT, "--cost", "f11"],
         "There is no cost 'f11', nor a file of prices of that name; did you mean 'f1'?",
@@ -581,17 +602,8 @@ WRONG = {
         "new.csv: 3 labels of the model are missing: 'tag_bug', 'tag new, or not'",
     ),
     "gap": (
-        swapped(PREDICT, ("new.csv", "{out}/../gap.csv")),
+        swapped(PREDICT, ("numbers.clems", "linear.clems"), ("new.csv", "{out}/../gap.csv")),
         "the feature 'age' is missing, in row 3 of the data.",
-    ),
-    "word missing in training": (
-        swapped([*FIT, "--nominal", "one-hot"], ("train.csv", "{out}/../no_word.csv"), ("id,colour", "id")),
-        "the feature 'colour' is missing in row 5 of the data; "
-        "fill it in, or leave the column out with --drop 'colour'.",
-    ),
-    "gap in training": (
-        swapped(FIT, ("train.csv", "{out}/../gap_train.csv")),
-        "the feature 'age' is missing in row 3 of the data; fill it in, or leave the column out with --drop 'age'.",
     ),
     "typing error": (
         swapped(PREDICT, ("new.csv", "{out}/../typo.csv")),
@@ -634,11 +646,8 @@ def test_what_is_wrong_is_said_in_one_sentence(here, tmp_path, capfd, case):
     tmp_path.joinpath("twice.csv").write_text("age,age\n1,2\n")
     tmp_path.joinpath("bad_prices.csv").write_text(Path("prices.csv").read_text() + "\ntag_old,1,1\n")
     train = pd.read_csv("train.csv")
-    train.loc[2, "age"] = np.nan
-    train.to_csv(tmp_path / "gap_train.csv", index=False)
-    words = pd.read_csv("train.csv")
-    words.loc[4, "colour"] = np.nan
-    words.to_csv(tmp_path / "no_word.csv", index=False)
+    train.assign(age="1,5").to_csv(tmp_path / "comma_train.csv", index=False)
+    train.assign(age="€5.1").to_csv(tmp_path / "money_train.csv", index=False)
     before = {path.name for path in here.iterdir()}
     code, out, err = run(capfd, *(argument.format(out=folder) for argument in arguments))
     assert (code, out) == (1, "")

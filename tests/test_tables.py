@@ -184,7 +184,7 @@ def outcome(*args, **options):
     except DataError as error:
         return str(error)
     return (
-        data.X.tobytes(),
+        (data.X.toarray() if sparse.issparse(data.X) else data.X).tobytes(),
         list(data.feature_names),
         np.asarray(data.Y.todense() if sparse.issparse(data.Y) else data.Y).tolist(),
     )
@@ -307,7 +307,7 @@ def test_long_cells():
 def test_words():
     text = "city,x,y\nRome,1,0\nOslo,2,1\n,3,1\n"
     with pytest.raises(DataError, match=r"line 2: column 'city' must hold numbers.*drop=\['city'\].*one-hot.*: 'Rome'"):
-        read(text, "y")
+        read(text, "y", encode=False)
     hot = read(text, "y", nominal="one-hot")
     assert hot.feature_names == ["city=Oslo", "city=Rome", "x"]
     assert np.array_equal(hot.X[:, :2], [[0, 1], [1, 0], [np.nan, np.nan]], equal_nan=True)
@@ -337,7 +337,7 @@ def test_words():
 )
 def test_a_fault_is_said_in_one_sentence(text, message):
     with pytest.raises(DataError, match=message) as caught:
-        read(text, "y", drop="z*" if text[0:1] == "z" else ())
+        read(text, "y", drop="z*" if text[0:1] == "z" else (), encode=False)
     assert "\n" not in str(caught.value)
 
 
@@ -348,8 +348,10 @@ def test_wrong_arguments():
         read("x,y\n1,1\n", tags="y", separator=";", pairs=pd.DataFrame())
     with pytest.raises(ValueError, match="it needs tags="):
         read("x,y\n1,1\n", "y", separator=";")
-    with pytest.raises(ValueError, match="it needs pairs="):
-        read("x,y\n1,1\n", "y", row_id="x")
+    with pytest.raises(ValueError, match="leave it out where kinds= or encode="):
+        read("x,y\n1,1\n", "y", nominal="codes", encode=True)
+    with pytest.raises(ValueError, match="leave out encode=False"):
+        read("x,y\n1,1\n", "y", kinds={"x": "words"}, encode=False)
     with pytest.raises(ValueError, match="nominal must be"):
         read("x,y\n1,1\n", "y", nominal="hot")
     with pytest.raises(ValueError, match=r"delimiter must be one character; got '\|\|'"):
@@ -380,7 +382,7 @@ def test_frames():
             "y": [True, False],
         }
     )
-    data = from_frame(frame, "y", name="mine")
+    data = from_frame(frame, "y", encode=False, name="mine")
     assert data.feature_names == ["1", "small", "truth", "kind", "object"]
     expected = [[1, 1, 1, 1, 1], [2, np.nan, np.nan, 0, 2.5]]
     assert np.array_equal(data.X, expected, equal_nan=True)
@@ -466,7 +468,10 @@ def test_missing_values_of_every_kind():
     gone = [None, np.nan, pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN")]
     frame = pd.DataFrame({"x": pd.Series([1.5, *gone], dtype=object), "y": [1] * 7})
     assert np.array_equal(from_frame(frame, "y").X.ravel(), [1.5, *[np.nan] * 6], equal_nan=True)
-    assert from_frame(pd.DataFrame({"x": pd.Categorical([1j, 2]), "y": [0, 1]}), "y").X.tolist() == [[0], [1]]
+    assert from_frame(pd.DataFrame({"x": pd.Categorical([1j, 2]), "y": [0, 1]}), "y", encode=False).X.tolist() == [
+        [0],
+        [1],
+    ]
 
 
 def test_sparse_frames_stay_sparse():
@@ -489,7 +494,7 @@ def test_one_hot_is_limited():
 def test_parquet(tmp_path):
     frame = pd.DataFrame({"x": [1.5, None], "kind": pd.Categorical(["u", "v"]), "y": [True, False], "t": [["a"], []]})
     frame.to_parquet(tmp_path / "table.parquet")
-    data = read_table(tmp_path / "table.parquet", "y", drop="t")
+    data = read_table(tmp_path / "table.parquet", "y", drop="t", encode=False)
     assert np.array_equal(data.X, [[1.5, 0], [np.nan, 1]], equal_nan=True)
     assert read_table(tmp_path / "table.parquet", tags="t").label_names == ["a"]
     whole = tmp_path.joinpath("table.parquet").read_bytes()

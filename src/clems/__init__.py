@@ -17,8 +17,10 @@ _HOMES = {
     "LEARNERS": "learners",
     "PCC": "learners",
     "PLST": "learners",
+    "Pipeline": "learners.pipeline",
     "Posterior": "posterior",
     "SLEEC": "learners",
+    "TableEncoder": "datasets",
     "CandidateSet": "embedding.candidates",
     "Cost": "costs",
     "CostSensitiveClassifier": "learners",
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from clems.costs import recall_at as recall_at
     from clems.costs import weighted_hamming as weighted_hamming
     from clems.costs.text import read_prices as read_prices
+    from clems.datasets import TableEncoder as TableEncoder
     from clems.embedding.candidates import CandidateSet as CandidateSet
     from clems.embedding.smacof import Embedding as Embedding
     from clems.embedding.smacof import mirrored_smacof as mirrored_smacof
@@ -78,6 +81,7 @@ if TYPE_CHECKING:
     from clems.learners import CostSensitiveClassifier as CostSensitiveClassifier
     from clems.learners import FaIE as FaIE
     from clems.learners.guaranteed_cost import GuaranteedCost as GuaranteedCost
+    from clems.learners.pipeline import Pipeline as Pipeline
     from clems.persistence import load as load
     from clems.persistence import save as save
     from clems.posterior import Posterior as Posterior

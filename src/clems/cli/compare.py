@@ -20,12 +20,15 @@ from clems.cli.options import (
     FitsAtATime,
     Force,
     Json,
+    Kinds,
     Labels,
     Quiet,
+    RowId,
     Seed,
     TagColumn,
     TextForm,
     check_output,
+    kinds_of,
     output,
 )
 from clems.wording import names_in
@@ -49,7 +52,9 @@ def compare(
     output: Annotated[Path | None, output("Also write the table to a file: .md, .csv or .tex.")] = None,
     budget: Budget = None,
     tags: TagColumn = NO_TAGS,
+    row_id: RowId = None,
     drop: Drop = None,
+    kinds: Kinds = None,
     text: TextForm = USUAL,
     seed: Seed = 0,
     jobs: FitsAtATime = None,
@@ -59,7 +64,7 @@ def compare(
 ) -> None:
     """Compare learners on your data for your cost: mean cost over random splits, standard errors and tests.
 
-    Categories are one-hot encoded: a column of 0 and 1 for each.
+    Columns of a table become features as in 'clems fit', once for all rows; that looks at no labels.
 
     Examples
     --------
@@ -69,6 +74,7 @@ def compare(
     """
     from clems.costs.criteria import known_criterion
     from clems.costs.text import read_cost
+    from clems.datasets.dataset import check_complete
     from clems.experiments import compare as run_comparison
     from clems.experiments.compare import QUICK
     from clems.experiments.output.report import show_report
@@ -79,7 +85,7 @@ def compare(
         check_output(output, force, file, labels, cost, store and store / RECORDS)
     seconds = None if budget is None else parse_budget(budget)
     doing(f"Reading {file}")
-    data = read_training(file, labels, tags, drop, text, nominal="one-hot")
+    data = check_complete(read_training(file, labels, tags, drop, text, row_id=row_id, kinds=kinds_of(kinds)))
     resolved = read_cost(cost or "f1")
     doing(f"Comparing learners on {data.X.shape[0]:,} rows")
     comparison = run_comparison(

@@ -19,16 +19,30 @@ import typer
 from clems.cli import process
 
 _doing = ""
+MANY = 20  # columns of numbers from which on they are listed together
 WIDE = 200  # characters per line when output is not a terminal
-FLAGS = (
-    "cost|labels|tags|separator|pairs|row_id|drop|nominal|delimiter|decimal|encoding|spreadsheet_safe|at_most|exactly"
-)
+FLAGS = "cost|labels|tags|separator|pairs|row_id|drop|delimiter|decimal|encoding|spreadsheet_safe|at_most|exactly"
 
 
 def note(text: str, quiet: bool) -> None:
     """Print a note to standard error, unless quiet."""
     if not quiet:
         process.say(text)
+
+
+def column_lines(columns: list[list[str]]) -> list[str]:
+    """Say what was done with the columns of a table, a line for each; with many of a kind, one for all of these."""
+    from clems.wording import first_few, plural, printable
+
+    kinds = [kind for _, kind, _ in columns]
+    lines, width = [], min(30, max([len(name) for name, *_ in columns], default=0))
+    for place, (name, kind, how) in enumerate(columns):
+        alike = [other for other, own, _ in columns if own == kind]
+        if len(alike) <= MANY or kind not in ("numbers", "booleans"):
+            lines.append(f"  {name:<{width}}  {kind:<10}  {how}")
+        elif kinds.index(kind) == place:
+            lines.append(f"  {plural(len(alike), 'column')} of {kind}: {first_few(alike, show=str)}")
+    return [printable(line) for line in lines]
 
 
 def print_json(value: Any) -> None:
@@ -141,8 +155,8 @@ def in_flags(text: str) -> str:
     Examples
     --------
     >>> from clems.cli.console import in_flags
-    >>> in_flags("leave it out with drop=['colour'], or pass nominal='one-hot' or 'codes'.")
-    "leave it out with --drop 'colour', or pass --nominal 'one-hot'."
+    >>> in_flags("leave it out with drop=['colour'], or take it as words with kinds={'colour': 'words'}.")
+    "leave it out with --drop 'colour', or take it as words with --as words=colour."
     >>> in_flags("load it with trusted=['prices.late_fee'].")
     'pass --trust prices:late_fee.'
     """
@@ -155,9 +169,14 @@ def in_flags(text: str) -> str:
     text = text.replace("list_datasets()", "'clems datasets list'").replace(
         "; read_arff and the like read your own", ""
     )
-    text = text.replace("nominal='one-hot' or 'codes'", "nominal='one-hot'").replace("; use nominal='codes'", "")
+    text = text.replace("; use nominal='codes'", "")
+    text = re.sub(r"kinds=\{'([^']*)': '(\w+)'\}", lambda match: f"--as {match[2]}={_quoted(match[1])}", text)
     text = re.sub(rf"\b({FLAGS})=\[([^\]]*)\]", lambda match: f"{_flag(match[1])} {match[2]}", text)
     return re.sub(rf"\b({FLAGS})=(\.\.\. ?| )?", lambda match: f"{_flag(match[1])} ", text)
+
+
+def _quoted(text: str) -> str:
+    return text if re.fullmatch(r"\w+", text) else f"'{text}'"
 
 
 def _flag(name: str) -> str:

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clems.cli.models import load_model, wanted_by
-from clems.cli.options import TagColumn, TextForm, input_of
+from clems.cli.models import Loaded, load_model
+from clems.cli.options import TagColumn, TextForm, form_for, input_of, remembered
 from clems.wording import all_of, names_in
 
 if TYPE_CHECKING:
     from clems.datasets import Dataset
 
-NOT_GIVEN = {"drop": [], "decimal": ".", "encoding": "utf-8"}  # options that are other than None by default
+NOT_GIVEN = {"drop": [], "kinds": {}, "encoding": "utf-8"}  # options that are other than None by default
 
 
 def read_training(
     file: str, labels: str | None, tags: TagColumn, drop: str | None, text: TextForm, **options: Any
 ) -> Dataset:
-    """Read a file to train on: as `read_data` does, and there are features, none of them missing."""
-    from clems.datasets.dataset import check_complete
+    """Read a file to train on: as `read_data` does, with features of every column."""
+    from clems.datasets.formats import format_of
 
-    data = read_data(file, labels, tags, drop, text, **options)
+    encode = {"encode": True} if format_of(file).is_table else {}
+    data = read_data(file, labels, tags, drop, text, **options, **encode)
     if not data.X.shape[1]:
         raise ValueError(f"{file}: no column is left for features.")
-    return check_complete(data)
+    return data
 
 
 def read_data(
@@ -46,8 +47,11 @@ def read_data(
 
 def model_and_rows(
     model: str, file: str, trust: list[str] | None, tags: TagColumn, drop: str | None, text: TextForm
-) -> tuple[Any, Any, Any]:
-    """Load a model, and read all rows of a file with the features and labels that the model has."""
+) -> tuple[Loaded, Any, Any]:
+    """Load a model, and read all rows of a file with the features and labels that the model has.
+
+    What training was told of tags and text need not be told again.
+    """
     import numpy as np
     from scipy import sparse
 
@@ -55,8 +59,11 @@ def model_and_rows(
     from clems.datasets.text.source import DataError
 
     fitted = load_model(model, trust)
-    wanted = wanted_by(fitted, truth=True, drop=names_in(drop), **vars(tags))
-    pieces = [piece for piece in NewRows(input_of(file), wanted, **vars(text)) if piece.X.shape[0]]
+    reading = fitted.reading
+    known = remembered({} if tags.tags else reading, **vars(tags))
+    ids = [reading["id"]] if "id" in reading else []
+    wanted = fitted.wanted(truth=True, drop=names_in(drop), keep_if_there=ids, **known)
+    pieces = [piece for piece in NewRows(input_of(file), wanted, **form_for(text, reading)) if piece.X.shape[0]]
     if not pieces:
         raise DataError(f"{file}: there are no rows.")
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def evaluate(
     model: Model,
     file: Rows,
-    unit: Unit = "",
+    unit: Unit = None,
     abstain_at: HandOverPrice = None,
     tags: TagColumn = NO_TAGS,
     trust: Trust = None,
@@ -44,7 +44,7 @@ def evaluate(
 ) -> None:
     """Compare a model's predictions with the truth: criteria, labels, expected and realised cost, savings.
 
-    Labels are matched to those of the model by name.
+    Labels are matched to those of the model by name; what training was told of tags and the unit is remembered.
 
     Examples
     --------
@@ -57,7 +57,8 @@ def evaluate(
         clems evaluate model.clems test.csv --json | jq .criteria.f1
     """
     with progress("Reading", quiet) as update:
-        fitted, X, Y = model_and_rows(model, file, trust, tags, drop, text)
+        loaded, X, Y = model_and_rows(model, file, trust, tags, drop, text)
+        fitted, unit = loaded.learner, loaded.reading.get("unit", "") if unit is None else unit
         update(None, f"Evaluating {X.shape[0]:,} rows")
         from clems.evaluation.evaluate import evaluate as evaluate_model
 

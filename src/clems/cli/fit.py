@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clems.cli.console import note, print_json, progress
+from clems.cli.console import column_lines, note, print_json, progress
 from clems.cli.data import read_training
 from clems.cli.estimators import ESTIMATORS
 from clems.cli.options import (
@@ -23,12 +23,16 @@ from clems.cli.options import (
     Force,
     Jobs,
     Json,
+    Kinds,
     Labels,
     Quiet,
+    RowId,
     Seed,
     TagColumn,
     TextForm,
+    Unit,
     check_output,
+    kinds_of,
     output,
 )
 
@@ -41,12 +45,6 @@ LEARNER_NAMES = re.findall(r'^    "(\w+)": \w+,$', _REGISTRY, re.MULTILINE)
 Learner = StrEnum("Learner", LEARNER_NAMES)  # type: ignore[misc]
 CLEMS = Learner("clems")
 Estimator = StrEnum("Estimator", [*ESTIMATORS])  # type: ignore[misc]
-
-
-class Nominal(StrEnum):
-    """How categories are encoded: one-hot alone, since ordinal codes depend on which categories a file has."""
-
-    one_hot = "one-hot"
 
 
 def fit(
@@ -63,11 +61,10 @@ def fit(
     ] = None,
     tags: TagColumn = NO_TAGS,
     pairs: Annotated[Path | None, typer.Option(help="A second table with a row and a label per line.")] = None,
-    row_id: Annotated[str | None, typer.Option(help="Column that identifies the rows in --pairs.")] = None,
+    row_id: RowId = None,
     drop: Drop = None,
-    nominal: Annotated[
-        Nominal | None, typer.Option(help="One-hot encode categories: a column of 0 and 1 for each.")
-    ] = None,
+    kinds: Kinds = None,
+    unit: Unit = None,
     text: TextForm = USUAL,
     parameters: Annotated[
         list[str] | None,
@@ -83,16 +80,24 @@ def fit(
 ) -> None:
     """Train a learner on a file and save the model.
 
+    Columns of a table may hold text, words, numbers with gaps, dates, yes and no; what is done with each is printed and
+    shown by 'clems inspect'. The model remembers --tags, --separator, --id, --unit, --delimiter and --decimal.
+
     Examples
     --------
-        clems fit tickets.csv --labels "tag_*" --cost prices.csv --output model.clems
+        clems fit tickets.csv --tags tags --separator ";" --id id --cost prices.csv --unit € -o model.clems
 
-        clems fit tickets.csv --tags tags --separator ";" --drop id --nominal one-hot -o model.clems
+        clems fit tickets.csv --labels "tag_*" --drop "internal_*" --as text=subject,notes -o model.clems
 
         clems fit yeast.arff --cost rank --learner pcc --set n_trees=200 -o yeast.clems
 
         clems fit tickets.csv --tags tags --learner cost_sensitive --estimator logistic_regression -o model.clems
     """
+    from scipy import sparse
+    from sklearn.utils import get_tags
+
+    from clems.datasets.dataset import check_complete
+    from clems.learners.pipeline import Pipeline
     from clems.persistence import info_of, save
 
     check_output(output, force, file, pairs, labels, cost)
@@ -106,22 +111,29 @@ def fit(
             text,
             pairs=pairs,
             row_id=row_id,
-            nominal=nominal.value if nominal else None,
+            kinds=kinds_of(kinds),
         )
         settings = _parsed(parameters or []) | ({} if estimator is None else {"estimator": estimator.value})
         model = make_learner(learner.value, cost, settings, seed, jobs)
+        if sparse.issparse(data.X) or not get_tags(model).input_tags.allow_nan:
+            check_complete(data)
         update(None, f"Training {type(model).__name__} on {len_of(data):,} rows")
-        model.fit(data.feature_frame(), data.label_frame())
+        model.fit(data.feature_frame() if data.encoder is None else data.X, data.label_frame())
+        whole = model if data.encoder is None else Pipeline([("columns", data.encoder), ("learner", model)])
         update(None, f"Saving {output}")
-        save(model, output)
-    info = info_of(model)
+        told = {**vars(tags), "id": row_id, "unit": unit, "delimiter": text.delimiter, "decimal": text.decimal}
+        reading = {name: value for name, value in told.items() if value is not None}
+        save(whole, output, reading=reading)
+    info = info_of(whole, reading)
     if json:
         print_json(vars(info) | {"output": str(output), "rows": len_of(data)})
         return
+    for line in column_lines(info.columns):
+        note(line, quiet)
     held_out = info.summary.get("oob_cost_", info.summary.get("held_out_cost_"))
     known = "" if held_out is None else f"; mean cost of held-out rows {held_out:.4g}"
     what = f"{info.learner} for {info.cost}" if info.cost else info.learner
-    sizes = f"{len_of(data):,} rows, {info.n_features:,} features, {len(info.label_names):,} labels"
+    sizes = f"{len_of(data):,} rows, {data.X.shape[1]:,} features, {len(info.label_names):,} labels"
     note(f"{what} on {sizes}{known}; saved to {output} after {perf_counter() - start:.1f} s.", quiet)
 
 

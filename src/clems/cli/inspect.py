@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from clems.cli.console import doing, note, print_json
+from clems.cli.console import column_lines, doing, note, print_json
 from clems.cli.data import read_data
-from clems.cli.options import NO_TAGS, USUAL, Drop, Json, Labels, Quiet, TagColumn, TextForm
-from clems.wording import first_few, printable
+from clems.cli.options import NO_TAGS, USUAL, Drop, Json, Labels, Quiet, TagColumn, TextForm, form_for
+from clems.wording import first_few, plural, printable
 
 MODEL = b"PK"  # first bytes of a model file
 SUFFIX = ".clems"  # the usual end of its name
@@ -78,10 +78,16 @@ def _model(file: str, json: bool) -> None:
     lines["labels"] = f"{len(info['label_names']):,}: {first_few(info['label_names'], SOME, str)}"
     names = info["feature_names"]
     lines["features"] = f"{info['n_features']:,}" + ("" if names is None else f": {first_few(names, SOME, str)}")
-    for key in ("parameters", "summary"):
+    if info["steps"]:
+        lines["steps before"] = ", ".join(map(str, info["steps"]))
+    for key in ("parameters", "summary", "reading"):
         lines |= {f"  {name}": str(value) for name, value in info[key].items()}
     for name, value in lines.items():
         typer.echo(printable(f"{name:<24}{value}"))  # no control characters of an untrusted file reach the terminal
+    if info["columns"]:
+        typer.echo("columns")
+    for line in column_lines([[*map(str, told), "", "", ""][:3] for told in info["columns"]]):
+        typer.echo(line)
 
 
 def _columns(file: str, text: TextForm, json: bool) -> None:
@@ -90,9 +96,15 @@ def _columns(file: str, text: TextForm, json: bool) -> None:
     from clems.datasets.text.source import Source
 
     with Source(file, encoding=text.encoding) as source:
-        frame, _ = read_frame(source, delimiter=text.delimiter, decimal=text.decimal, any_length=True)
+        form = form_for(text)
+        frame, origin = read_frame(source, delimiter=form["delimiter"], decimal=form["decimal"], any_length=True)
     rows = [
-        {"column": name, "holds": _kind(column), "missing": int(column.isna().sum()), "values": int(column.nunique())}
+        {
+            "column": name,
+            "holds": _kind(str(name), column, origin),
+            "missing": int(column.isna().sum()),
+            "values": int(column.nunique()),
+        }
         for name, column in frame.items()
     ]
     if json:
@@ -102,10 +114,17 @@ def _columns(file: str, text: TextForm, json: bool) -> None:
     typer.echo(f"{len(frame):,} rows, {len(rows):,} columns")
     for row in rows:
         missing = f", {row['missing']:,} missing" if row["missing"] else ""
-        typer.echo(f"{row['column']:<{width}}{row['holds']}, {row['values']:,} values{missing}")
+        typer.echo(f"{row['column']:<{width}}{row['holds']}, {plural(row['values'], 'value')}{missing}")
 
 
-def _kind(column: Any) -> str:
-    if column.dtype.kind in "biuf":
-        return "0 and 1" if column.isin([0, 1]).all() else "numbers"
-    return "words"
+def _kind(name: str, column: Any, rows: Any) -> str:
+    """Say what a column holds, as 'clems fit' would take it."""
+    from clems.datasets.encoding.kinds import kind_of
+    from clems.datasets.text.source import DataError
+
+    if column.dtype.kind in "biuf" and len(column) and column.isin([0, 1]).all():
+        return "0 and 1"
+    try:
+        return kind_of(name, column, rows).kind
+    except DataError:
+        return "numbers and others"

@@ -12,6 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
+from clems.wording import names_in
+
 EXITS = (
     "Exit codes: 0 success, 1 an error that one sentence describes, 2 wrong usage, 130 interrupted; after SIGTERM and "
     "SIGHUP the command cleans up and then ends by the signal."
@@ -62,6 +64,21 @@ Labels = Annotated[
 Drop = Annotated[str | None, typer.Option(help="Columns to leave out: names or patterns, separated by commas.")]
 
 
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--as",
+        metavar="KIND=COLUMNS",
+        help="What columns of a table hold, if that is not found out right: numbers, booleans, dates, words, "
+        "characters or text, as in text=subject,notes; repeat for more.",
+    ),
+]
+RowId = Annotated[
+    str | None,
+    typer.Option("--id", "--row-id", metavar="COLUMN", help="Column that says which row is which; it is no feature."),
+]
+
+
 @dataclass(frozen=True)
 class TagColumn:
     """The column of a table that holds the labels as tags."""
@@ -75,7 +92,7 @@ class TextForm:
     """How a text file is written."""
 
     delimiter: Annotated[str | None, typer.Option(help="Separator of columns in a CSV; detected by default.")] = None
-    decimal: Annotated[str, typer.Option(help="Decimal point of numbers in a CSV, such as ','.")] = "."
+    decimal: Annotated[str | None, typer.Option(help="Decimal point of numbers in a CSV, such as ','.")] = None
     encoding: Annotated[str, typer.Option(help="Encoding of a text file, such as latin-1.")] = "utf-8"
 
 
@@ -100,7 +117,7 @@ Jobs = Annotated[int | None, typer.Option(callback=_not_zero, help="Number of co
 FitsAtATime = Annotated[int | None, typer.Option(min=1, help="Fits at a time; by default the number of cores.")]
 Budget = Annotated[str | None, typer.Option(help="Stop after this time, such as 90s, 30m or 2h30m.")]
 
-Unit = Annotated[str, typer.Option(help="What costs are counted in, such as '€'.")]
+Unit = Annotated[str | None, typer.Option(help="What costs are counted in, such as '€'.")]
 HandOverPrice = Annotated[
     float | None, typer.Option("--abstain-at", min=0, help="Price of handing a row over to a person.")
 ]
@@ -130,6 +147,31 @@ def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
     ]
     called.__signature__ = Signature(single)  # type: ignore[attr-defined]
     return called
+
+
+def kinds_of(given: list[str] | None) -> dict[str, str]:
+    """Read kinds of columns that are written as KIND=COLUMN,COLUMN."""
+    found: dict[str, str] = {}
+    for text in given or []:
+        kind, equals, columns = text.partition("=")
+        names = names_in(columns)
+        if not equals or not kind.strip() or not names:
+            raise ValueError(f"--as takes KIND=COLUMNS, such as text=subject; got {text!r}.")
+        for name in names:
+            if found.setdefault(name, kind.strip()) != kind.strip():
+                raise ValueError(f"--as gives the column {name!r} two kinds, {found[name]} and {kind.strip()}.")
+    return found
+
+
+def remembered(reading: dict[str, str], **given: str | None) -> dict[str, Any]:
+    """Take what is not given from what a model remembers of its training data."""
+    return {name: reading.get(name) if value is None else value for name, value in given.items()}
+
+
+def form_for(text: TextForm, reading: dict[str, str] | None = None) -> dict[str, Any]:
+    """Options of reading text: those that are given, else those that a model remembers, else the usual ones."""
+    known = remembered(reading or {}, delimiter=text.delimiter, decimal=text.decimal)
+    return {"delimiter": known["delimiter"], "decimal": known["decimal"] or ".", "encoding": text.encoding}
 
 
 def input_of(file: str) -> Any:

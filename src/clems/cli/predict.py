@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from clems.cli.console import note, progress
-from clems.cli.models import ask, load_model, wanted_by
+from clems.cli.models import ask, load_model
 from clems.cli.options import (
     STANDARD,
     USUAL,
@@ -29,6 +29,7 @@ from clems.cli.options import (
     Trust,
     check_output,
     complete_cost,
+    form_for,
     input_of,
     output,
 )
@@ -53,7 +54,10 @@ def predict(
         bool, typer.Option("--expected-cost", help="Add a column with the expected cost of the prediction.")
     ] = False,
     row_id: Annotated[
-        str | None, typer.Option("--id", metavar="COLUMN", help="Copy these columns, separated by commas.")
+        str | None,
+        typer.Option(
+            "--id", metavar="COLUMN", help="Copy these columns, separated by commas; by default the --id of training."
+        ),
     ] = None,
     cost: Annotated[
         str | None,
@@ -102,29 +106,35 @@ def predict(
         check_output(output, force, model, file, cost)
     start = perf_counter()
     with progress(f"Loading {model}", quiet) as update:
-        fitted = load_model(model, trust)
+        loaded = load_model(model, trust)
+        fitted, reading = loaded.learner, loaded.reading
         if jobs is not None:
             fitted.n_jobs = jobs
         other = _other_cost(fitted, cost)
         _check_able(fitted, proba, expected_cost, other)
         terms = _checked_terms(fitted, other, at_most, exactly, abstain_at)
-        wanted = wanted_by(fitted, keep=names_in(row_id), drop=names_in(drop))
-        columns = output_columns(wanted.keep, wanted.labels, proba, expected_cost)
-        rows = NewRows(input_of(file), wanted, **vars(text))
+        unseen: dict[str, str] = {}
+        ids = [reading["id"]] if "id" in reading and not row_id else []
+        wanted = loaded.wanted(
+            unseen, keep=names_in(row_id), keep_if_there=ids, drop=names_in(drop), tags=reading.get("tags")
+        )
+        output_columns(wanted.keep, wanted.labels, proba, expected_cost)  # before the work
+        rows = NewRows(input_of(file), wanted, **form_for(text, reading))
         n = over = 0
         with _output(output, json) as (target, file_format), file_format.appending(target, spreadsheet_safe) as write:
             for piece in rows:
+                columns = output_columns(list(piece.kept.columns), wanted.labels, proba, expected_cost)
                 answers, abstained = _answers(fitted, other, piece, columns, proba, expected_cost, terms)
                 write(answers)
                 n, over = n + piece.X.shape[0], over + abstained
                 update(rows.done, f"Predicting: {n:,} rows")
-    if rows.extra:
-        shown = ", ".join(rows.extra[:5]) + (" …" if len(rows.extra) > 5 else "")
-        what = plural(len(rows.extra), "column") + (
-            " that is not a feature" if len(rows.extra) == 1 else " that are not features"
+    if extra := [name for name in rows.extra if name not in loaded.left_out]:
+        shown = ", ".join(extra[:5]) + (" …" if len(extra) > 5 else "")
+        what = plural(len(extra), "column") + (
+            " that is not a feature" if len(extra) == 1 else " that are not features"
         )
         note(f"Ignored {what}: {shown}", quiet)
-    for column, word in rows.unseen.items():
+    for column, word in {**rows.unseen, **unseen}.items():
         note(f"The column {column} has categories that the model has not seen, such as {word!r}.", quiet)
     if abstain_at is not None:
         note(

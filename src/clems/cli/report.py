@@ -35,7 +35,7 @@ def report(
     output: Annotated[Path, output("The HTML file to write.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="Heading; by default the learner and its cost.")] = None,
     mistakes: Annotated[int, typer.Option(min=0, help="Number of the most expensive mistakes to show.")] = 20,
-    unit: Unit = "",
+    unit: Unit = None,
     abstain_at: HandOverPrice = None,
     tags: TagColumn = NO_TAGS,
     trust: Trust = None,
@@ -46,7 +46,8 @@ def report(
 ) -> None:
     """Write a report on a model: savings, criteria, the label map, expected costs, labels, mistakes, other costs.
 
-    Labels are matched to those of the model by name. The report is one HTML file that needs no network.
+    Labels are matched to those of the model by name; what training was told of tags and the unit is remembered.
+    The report is one HTML file that needs no network.
 
     Examples
     --------
@@ -58,10 +59,12 @@ def report(
     """
     check_output(output, force, model, file)
     with progress("Reading", quiet) as update:
-        fitted, X, Y = model_and_rows(model, file, trust, tags, drop, text)
+        loaded, X, Y = model_and_rows(model, file, trust, tags, drop, text)
+        fitted, unit = loaded.learner, loaded.reading.get("unit", "") if unit is None else unit
         update(None, f"Reporting on {X.shape[0]:,} rows")
         from clems.evaluation.report import write_report
 
         asked = partial(write_report, title=title, n_mistakes=mistakes, unit=unit, abstain_at=abstain_at)
-        written = ask(lambda rows: asked(fitted, rows, Y, output), fitted, X)
+        names = loaded.feature_names
+        written = ask(lambda rows: asked(fitted, rows, Y, output, feature_names=names), fitted, X)
     print_path(written)

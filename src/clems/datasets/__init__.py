@@ -3,6 +3,7 @@
 from clems.datasets.catalogue import list_datasets, load_dataset
 from clems.datasets.dataset import Dataset, Summary
 from clems.datasets.digits import digit_scenes
+from clems.datasets.encoding import TableEncoder
 from clems.datasets.formats import read_dataset
 from clems.datasets.formats.arff import read_arff, write_arff
 from clems.datasets.formats.libsvm import read_libsvm, write_libsvm
@@ -15,6 +16,7 @@ __all__ = [
     "Dataset",
     "Limits",
     "Summary",
+    "TableEncoder",
     "digit_scenes",
     "from_frame",
     "list_datasets",

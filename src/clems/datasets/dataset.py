@@ -62,6 +62,8 @@ class Dataset:
         What to call it.
     source : str, default=""
         Where it came from.
+    encoder : TableEncoder or None, default=None
+        What made features of the columns of a table, and makes them of new rows; None if they are the columns.
 
     Examples
     --------
@@ -82,6 +84,7 @@ class Dataset:
     label_names: Sequence[str]
     name: str = "data"
     source: str = ""
+    encoder: Any = None
 
     def __post_init__(self) -> None:
         X = _canonical(self.X) if sparse.issparse(self.X) else np.asarray(self.X)
@@ -114,7 +117,7 @@ class Dataset:
     def take(self, rows: ArrayLike | slice, name: str | None = None) -> Dataset:
         """Make a dataset of some rows: their numbers, a slice or a mask."""
         X, Y = self.X[rows], self.Y[rows]
-        return Dataset(X, Y, self.feature_names, self.label_names, name or self.name, self.source)
+        return Dataset(X, Y, self.feature_names, self.label_names, name or self.name, self.source, self.encoder)
 
     def to_frame(self) -> pd.DataFrame:
         """Put features and labels side by side in a DataFrame, sparse columns where they are sparse."""
@@ -233,7 +236,7 @@ def stack(first: Dataset, second: Dataset) -> Dataset:
         sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)
         for parts in ((first.X, second.X), (first.Y, second.Y))
     )
-    return Dataset(X, Y, first.feature_names, first.label_names, first.name, first.source)
+    return Dataset(X, Y, first.feature_names, first.label_names, first.name, first.source, first.encoder)
 
 
 def dense_frames(dataset: Dataset) -> Iterator[pd.DataFrame]:

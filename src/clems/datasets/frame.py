@@ -6,7 +6,7 @@ The map of the module: `from_frame`, for users; `Rows`, which knows where a row 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any, NamedTuple
@@ -30,8 +30,12 @@ from clems.datasets.columns import (
     pick_one,
 )
 from clems.datasets.dataset import Dataset
+from clems.datasets.encoding.cells import float_of, is_missing, numbers_of
+from clems.datasets.encoding.encoder import TableEncoder
+from clems.datasets.encoding.kinds import kind_of
+from clems.datasets.rows import Rows
 from clems.datasets.text.decimals import number_in
-from clems.datasets.text.source import DataError, Limits, Origin
+from clems.datasets.text.source import Limits
 
 
 def from_frame(
@@ -44,6 +48,8 @@ def from_frame(
     row_id: str | None = None,
     drop: str | Sequence[str] = (),
     nominal: Nominal | None = None,
+    kinds: Mapping[str, str] | None = None,
+    encode: bool | None = None,
     name: str = "frame",
     limits: Limits | None = None,
 ) -> Dataset:
@@ -54,7 +60,7 @@ def from_frame(
     frame : DataFrame
         One row per example. Categorical columns are words with known values; sparse columns stay sparse if all
         features, or all labels, are.
-    labels, tags, separator, pairs, row_id, drop, nominal, limits
+    labels, tags, separator, pairs, row_id, drop, nominal, kinds, encode, limits
         As in `read_table`; a column of tags may also hold lists or sets, which need no separator.
     name : str, default="frame"
         What to call the dataset.
@@ -82,34 +88,7 @@ def from_frame(
     frame = frame.set_axis([str(column) for column in frame.columns], axis="columns")
     check_names(list(frame.columns), rows)
     of_pairs = None if pairs is None else (pairs, Rows("pairs", limits))
-    return dataset_of(frame, rows, Roles(labels, tags, separator, of_pairs, row_id, drop, nominal), name)
-
-
-class Rows(Origin):
-    """Rows of a table, which faults call by number or, if it is known, by line; and the point in their numbers."""
-
-    def __init__(
-        self, name: str, limits: Limits | None, line_of: Callable[[int], int] | None = None, decimal: str = "."
-    ) -> None:
-        super().__init__(name, limits)
-        self._line_of = line_of
-        self.decimal = decimal
-
-    def number(self, text: str) -> float | None:
-        """Read a number, perhaps an infinite one."""
-        return number_in(text, self.decimal)
-
-    @property
-    def has_lines(self) -> bool:
-        """Whether it was read from lines of text."""
-        return self._line_of is not None
-
-    def row_fault(self, what: str, row: int, text: object = None) -> DataError:
-        """Put a sentence about a row together."""
-        shown = None if text is None else str(text)
-        if self._line_of is None:
-            return self.fault(f"{what}, in row {row}", text=shown)
-        return self.fault(what, self._line_of(row), shown)
+    return dataset_of(frame, rows, Roles(labels, tags, separator, of_pairs, row_id, drop, nominal, kinds, encode), name)
 
 
 class Roles(NamedTuple):
@@ -122,24 +101,28 @@ class Roles(NamedTuple):
     row_id: str | None
     drop: str | Sequence[str]
     nominal: Nominal | None
+    kinds: Mapping[str, str] | None = None
+    encode: bool | None = None
 
     def check(self) -> None:
         """Refuse what contradicts itself."""
         check_nominal(self.nominal)
+        if self.nominal is not None and (self.kinds or self.encode):
+            raise ValueError("nominal= encodes words only; leave it out where kinds= or encode= say what to do.")
+        if self.encode is False and self.kinds:
+            raise ValueError("kinds= says how columns are encoded; leave out encode=False.")
         if self.tags is not None and self.pairs is not None:
             raise ValueError("Labels are either in a column, tags=..., or in a table, pairs=...; not in both.")
         if self.labels is None and self.tags is None and self.pairs is None:
             raise ValueError("Say where the labels are: labels= names of columns, tags= a column, or pairs= a table.")
         if self.separator is not None and self.tags is None:
             raise ValueError("separator= is what is between two tags; it needs tags= the name of their column.")
-        if self.row_id is not None and self.pairs is None:
-            raise ValueError("row_id= is the column by which pairs= calls the rows; it needs pairs=.")
 
 
 def dataset_of(frame: pd.DataFrame, rows: Rows, roles: Roles, name: str, source: str = "") -> Dataset:
     """Make a dataset of a frame whose columns have different names."""
     roles.check()
-    labels, tags, separator, pairs, row_id, drop, nominal = roles
+    labels, tags, separator, pairs, row_id, drop, nominal, kinds, encode = roles
     columns = list(frame.columns)
     dropped = {*pick(drop, columns, rows)}
     vocabulary = [labels] if isinstance(labels, str) else labels
@@ -158,11 +141,17 @@ def dataset_of(frame: pd.DataFrame, rows: Rows, roles: Roles, name: str, source:
         Y, label_names = labels_of(frame.iloc[:, taken], rows), [columns[position] for position in taken]
     if not len(frame):
         raise rows.fault("there are no rows")
-    used = {*taken, *dropped}
+    used = {*taken, *dropped, *([] if row_id is None else [pick_one(row_id, columns, rows)])}
     left = [position for position in range(len(columns)) if position not in used]
     if "" in (columns[position] for position in left):
         raise rows.fault("a column has no name, as the index of a DataFrame; name it, or leave it out with drop=['']")
-    X, feature_names = _features(frame.iloc[:, left], nominal, rows)
+    table = frame.iloc[:, left]
+    if encode or kinds or (encode is None and nominal is None and _has_words(table, rows)):
+        encoder = TableEncoder(kinds=kinds, decimal=rows.decimal).fit_rows(table, rows, row_id)
+        if not encoder.is_plain:
+            X, feature_names = encoder.transform_rows(table, rows), encoder.get_feature_names_out().tolist()
+            return Dataset(X, Y, feature_names, label_names, name, source, encoder)
+    X, feature_names = _features(table, nominal, rows)
     return Dataset(X, Y, feature_names, label_names, name, source)
 
 
@@ -171,8 +160,8 @@ def tags_of(column: pd.Series, separator: str | None, rows: Rows) -> list[tuple[
     found = []
     for row, cell in enumerate(column):
         if isinstance(cell, (list, tuple, set, frozenset, np.ndarray)):
-            listed = [str(tag) for tag in cell if not _is_missing(tag)]
-        elif _is_missing(cell):
+            listed = [str(tag) for tag in cell if not is_missing(tag)]
+        elif is_missing(cell):
             continue
         elif not separator:
             raise rows.row_fault("say what is between two tags, for instance separator=';'", row, cell)
@@ -197,16 +186,10 @@ def _paired(ids: pd.Series, rows: Rows, pairs: pd.DataFrame, of_pairs: Rows) -> 
     for row, (key, label) in enumerate(pairs.itertuples(index=False, name=None)):
         if (position := positions.get(str(key))) is None:
             raise of_pairs.row_fault("no row is called so", row, key)
-        if _is_missing(label) or not str(label).strip():
+        if is_missing(label) or not str(label).strip():
             raise of_pairs.row_fault("the label is missing", row, "")
         found.append((position, str(label).strip()))
     return found
-
-
-def _is_missing(cell: Any) -> bool:
-    if isinstance(cell, Decimal):
-        return cell.is_nan()
-    return cell is None or cell is pd.NA or cell is pd.NaT or (isinstance(cell, float) and cell != cell)
 
 
 def _is_sparse(frame: pd.DataFrame) -> bool:
@@ -259,8 +242,8 @@ def _shown(cell: Any) -> object:
     if isinstance(cell, str) and (number := number_in(cell)) is not None and np.isfinite(number):
         cell = number  # so that it is shown alike in a column of numbers and in one that holds words, too
     if not isinstance(cell, Real | Decimal):
-        return "" if _is_missing(cell) else cell
-    value = _float(cell)
+        return "" if is_missing(cell) else cell
+    value = float_of(cell)
     return "" if np.isnan(value) else int(value) if abs(value) < 1e16 and value == int(value) else value
 
 
@@ -273,6 +256,16 @@ def plain_numbers(frame: pd.DataFrame) -> tuple[NDArray[np.float64], list[int]]:
     for rows in row_blocks(*frame.shape):  # so that there is no second copy of all of them
         values[rows, plain] = numbers.iloc[rows].to_numpy(np.float64)
     return values, np.flatnonzero(~is_plain).tolist()
+
+
+def _has_words(frame: pd.DataFrame, rows: Rows) -> bool:
+    """Whether a column holds words, text or dates, which are no numbers before they are encoded."""
+    if _is_sparse(frame):
+        return False
+    _, others = plain_numbers(frame.iloc[:0])
+    columns = [(str(frame.columns[position]), frame.iloc[:, position]) for position in others]
+    kinds = [kind_of(name, column, rows).kind for name, column in columns]
+    return not {*kinds} <= {"numbers", "booleans", "constant"}
 
 
 def _features(frame: pd.DataFrame, nominal: Nominal | None, rows: Rows) -> tuple[Any, list[str]]:
@@ -297,25 +290,6 @@ def _features(frame: pd.DataFrame, nominal: Nominal | None, rows: Rows) -> tuple
     return one_hot(X, names, words, rows) if nominal == "one-hot" else (X, names)
 
 
-def numbers_of(column: pd.Series) -> NDArray[np.float64] | None:
-    """Find the numbers of a column that holds numbers or booleans, NaN where one is missing."""
-    if types.is_complex_dtype(column.dtype):
-        return None
-    if types.is_bool_dtype(column.dtype) or types.is_numeric_dtype(column.dtype):
-        return np.asarray(column.to_numpy(np.float64, na_value=np.nan))
-    if column.dtype == object and all(isinstance(cell, Real | Decimal) or _is_missing(cell) for cell in column):
-        return np.array([_float(cell) for cell in column])
-    return None
-
-
-def _float(cell: Any) -> float:
-    """Make a float of a number or of a text that is one; NaN of what is missing, infinite what is too great."""
-    try:
-        return np.nan if _is_missing(cell) else float(cell)
-    except OverflowError:
-        return np.inf
-
-
 def _coded(
     column: pd.Series, name: str, nominal: Nominal | None, rows: Rows
 ) -> tuple[NDArray[np.float64], list[str] | None]:
@@ -324,7 +298,7 @@ def _coded(
     if not (is_listed or types.is_string_dtype(column.dtype) or column.dtype == object):
         raise rows.fault(f"column {name!r} holds {column.dtype}, which is no number; leave it out with drop=[{name!r}]")
     if is_listed and nominal is None and column.cat.categories.dtype.kind in "biuf":
-        return np.array([_float(cell) for cell in column]), None
+        return np.array([float_of(cell) for cell in column]), None
     if is_listed:
         positions, listed = column.cat.codes.to_numpy(), [str(value) for value in column.cat.categories]
     else:

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from clems.datasets.columns import binary
+from clems.datasets.encoding.cells import numbers_of
 from clems.datasets.formats import format_of
 from clems.datasets.formats.csv import ROWS
 from clems.datasets.formats.format import Format
 from clems.datasets.formats.table import CSV
-from clems.datasets.frame import Rows, indicated, labels_of, numbers_of, plain_numbers, tags_of
+from clems.datasets.frame import indicated, labels_of, plain_numbers, tags_of
+from clems.datasets.rows import Rows
 from clems.datasets.text.source import DataError, Limits, Origin, Source
 from clems.datasets.wanted import Positions, Wanted, columns_of_words
 
@@ -30,7 +32,7 @@ class Piece:
     Attributes
     ----------
     X : ndarray or CSR array of shape (n, d)
-        Features in the order of the model, none of them missing.
+        Features in the order of the model, none of them missing unless the model takes gaps.
     Y : ndarray or CSR array of shape (n, K), or None
         Labels in the order of the model, if they were asked for.
     kept : DataFrame
@@ -92,6 +94,8 @@ class NewRows:
         file_format = CSV if is_stream else format_of(self.path)  # type: ignore[arg-type]
         if file_format.is_table:
             return self._of_table(file_format)
+        if self.wanted.encode is not None:
+            raise ValueError(f"The model takes the columns of a table, a CSV or Parquet file; {self.path} is neither.")
         if self.wanted.beside:
             column = self.wanted.beside[0]
             raise ValueError(f"The column {column!r} must be in a CSV or Parquet file; {self.path} is neither.")
@@ -100,10 +104,11 @@ class NewRows:
     def _of_table(self, file_format: Format) -> Iterator[Piece]:
         assert file_format.pieces is not None
         with Source(self.path, self.limits, self.encoding) as source:
+            wanted = self.wanted
             frames = file_format.pieces(
                 source,
-                written=self.wanted.beside,
-                words=columns_of_words(self.wanted.features or ()),
+                written=[*wanted.beside, *wanted.keep_if_there],
+                words={*wanted.words} if wanted.encode else columns_of_words(wanted.features or ()),
                 delimiter=self.delimiter,
                 decimal=self.decimal,
                 rows=self.rows,
@@ -122,11 +127,28 @@ class NewRows:
         for start in range(0, n, self.rows):
             part = slice(start, min(start + self.rows, n))
             X, Y = data.X[part], data.Y[part] if self.wanted.truth else None
-            _check_complete(X, data.feature_names, _From(Origin(data.source), start))
+            _check_complete(X, data.feature_names, _From(Origin(data.source), start), self.wanted.gaps)
             yield Piece(X, Y, pd.DataFrame(index=range(*part.indices(n))))
             self.done = part.stop / n
 
     def _piece(self, frame: pd.DataFrame, positions: Positions, rows: Rows) -> Piece:
+        X = self._features(frame, positions, rows) if self.wanted.encode is None else self._encoded(frame, rows)
+        Y = self._labels(frame, rows) if self.wanted.truth else None
+        there = [name for name in self.wanted.keep_if_there if name in frame.columns and name not in self.wanted.keep]
+        return Piece(X, Y, frame[[*self.wanted.keep, *there]].fillna("").astype(str))
+
+    def _encoded(self, frame: pd.DataFrame, rows: Rows) -> Any:
+        """Make features of columns as a model with an encoder does."""
+        assert self.wanted.encode is not None
+        columns = {}
+        for name in self.wanted.features or ():
+            column = frame[name]
+            is_number = name not in self.wanted.words
+            columns[name] = _as_numbers(column, rows) if is_number else column.where(column.notna(), np.nan)
+        table = pd.DataFrame(columns, index=frame.index)
+        return self.wanted.encode(table, rows) if len(table) else np.empty((0, self.wanted.n_features))
+
+    def _features(self, frame: pd.DataFrame, positions: Positions, rows: Rows) -> NDArray[np.float64]:
         X = np.empty((len(frame), len(positions)))
         plain = [(at, position) for at, (position, word) in enumerate(positions) if word is None]
         columns = [position for _, position in plain]
@@ -141,9 +163,8 @@ class NewRows:
         for position, of_column in words.items():
             self._put_words(X, frame.iloc[:, position], of_column)
         names = list(frame.columns)
-        _check_complete(X, [str(names[position]) for position, _ in positions], rows)
-        Y = self._labels(frame, rows) if self.wanted.truth else None
-        return Piece(X, Y, frame[list(self.wanted.keep)].fillna("").astype(str))
+        _check_complete(X, [str(names[position]) for position, _ in positions], rows, self.wanted.gaps)
+        return X
 
     def _put_words(self, X: NDArray[np.float64], column: pd.Series, at: dict[str | None, int]) -> None:
         """Fill the features that say whether a word is there."""
@@ -194,12 +215,17 @@ def _as_numbers(column: pd.Series, rows: Rows) -> NDArray[np.float64]:
     return np.array([numbers[cell] for cell in cells], np.float64)
 
 
-def _check_complete(X: Any, names: Sequence[str], rows: Rows) -> None:
-    """Refuse rows with features that are missing or infinite, which no learner takes."""
-    if np.isfinite(X.data if sparse.issparse(X) else X).all():
+def _is_not_finite(values: Any) -> Any:
+    return ~np.isfinite(values)
+
+
+def _check_complete(X: Any, names: Sequence[str], rows: Rows, gaps: bool = False) -> None:
+    """Refuse rows with features that are infinite, or missing where the model does not take that."""
+    wrong = np.isinf if gaps and not sparse.issparse(X) else _is_not_finite
+    if not wrong(X.data if sparse.issparse(X) else X).any():
         return
     dense = X.toarray() if sparse.issparse(X) else X
-    row, position = np.argwhere(~np.isfinite(dense))[0]
+    row, position = np.argwhere(wrong(dense))[0]
     if np.isnan(dense[row, position]):
         raise rows.row_fault(f"the feature {names[position]!r} is missing", int(row))
     raise rows.row_fault(f"the feature {names[position]!r} must be a finite number", int(row), dense[row, position])

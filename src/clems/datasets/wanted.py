@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,15 @@ class Wanted:
         Columns of a table to be given back as they are written.
     drop : str or sequence of str, default=()
         Names or patterns of columns that are of no use, so that they need not be noted.
+    keep_if_there : sequence of str, default=()
+        Columns to be given back as `keep` says, where a table has them.
+    encode : callable or None, default=None
+        Of a model that takes columns as they come: ``encode(frame, rows)`` makes features of them. Each of `features`
+        is a column then.
+    gaps : bool, default=False
+        Whether the model takes features that are missing, NaN, if they are dense.
+    words : collection of str, default=()
+        Columns for `encode` that hold words, also where they look like numbers; the others hold numbers.
     """
 
     features: Sequence[str] | None
@@ -49,11 +58,15 @@ class Wanted:
     separator: str | None = None
     keep: Sequence[str] = ()
     drop: str | Sequence[str] = ()
+    keep_if_there: Sequence[str] = ()
+    encode: Callable[[Any, Any], Any] | None = None
+    words: Collection[str] = ()
+    gaps: bool = False
 
     @property
     def beside(self) -> list[str]:
         """Columns of a table that are neither features nor labels of their own."""
-        return [*self.keep, *([self.tags] if self.tags else [])]
+        return [*self.keep, *([self.tags] if self.tags and self.truth else [])]
 
     def find(self, names: Sequence[str], source: Origin, words: bool = True) -> tuple[Positions, list[str]]:
         """Find the column of each feature.
@@ -77,8 +90,12 @@ class Wanted:
         dropped = {*pick(self.drop, names, source)}
         taken = {pick_one(name, names, source) for name in self.beside} | dropped
         known, labels = {*names}, {*self.labels}
+        taken |= {place for place, name in enumerate(names) if name in self.keep_if_there or name == self.tags}
         if self.truth and not self.tags and (absent := [name for name in self.labels if name not in known]):
-            raise source.fault(f"{plural(len(absent), 'label')} of the model {_are_missing(absent)}")
+            raise source.fault(
+                f"{plural(len(absent), 'label')} of the model {_are_missing(absent)}; labels are columns of 0 and 1, "
+                "or in one column, which tags= names, with separator= between them"
+            )
         taken |= {position for position, name in enumerate(names) if name in labels}
         left = [position for position in range(len(names)) if position not in taken]
         if self.features is None:
@@ -88,9 +105,10 @@ class Wanted:
                     f"{plural(len(left), 'column')} that could be these"
                 )
             return [(position, None) for position in left], []
-        positions, missing = find_features(self.features, names, words)
+        positions, missing = find_features(self.features, names, words and self.encode is None)
         if missing:
-            raise source.fault(f"{plural(len(missing), 'feature')} of the model {_are_missing(missing)}")
+            advice = "; where nothing is known, add an empty column of that name" if self.encode else ""
+            raise source.fault(f"{plural(len(missing), 'feature')} of the model {_are_missing(missing)}{advice}")
         used = {position for position, _ in positions}
         if both := sorted(used & dropped):
             raise source.fault(f"the column {names[both[0]]!r} is a feature of the model; it cannot be dropped")

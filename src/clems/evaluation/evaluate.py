@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 
 from clems.arrays import Bits, Floats, Labels
 from clems.costs.cost import Cost, PriceCost
@@ -20,6 +20,7 @@ from clems.evaluation.savings import Savings, savings_of, simple_answers
 from clems.labels.matrix import as_label_pair
 from clems.learners.base import MultiLabelClassifier
 from clems.learners.input import check_labels
+from clems.learners.pipeline import reach
 
 BINS = 10
 
@@ -54,15 +55,13 @@ class Evaluation:
     savings: Savings | None
 
 
-def evaluate(
-    model: MultiLabelClassifier, X: Any, Y: Any, *, unit: str = "", abstain_at: float | None = None
-) -> Evaluation:
+def evaluate(model: Any, X: Any, Y: Any, *, unit: str = "", abstain_at: float | None = None) -> Evaluation:
     """Compare a model's predictions with the truth.
 
     Parameters
     ----------
-    model : learner
-        Any fitted learner.
+    model : learner or Pipeline
+        Any fitted learner, or scikit-learn's Pipeline that ends in one.
     X : array-like, sparse matrix or DataFrame of shape (n, d)
         Features.
     Y : array-like, sparse matrix or DataFrame of shape (n, K), or list of n label sets
@@ -86,9 +85,9 @@ def evaluate(
     >>> list(found.criteria)[:3], found.labels.shape, int(found.reliability["rows"].sum())
     (['hamming', 'zero_one', 'f1'], (10, 9), 100)
     """
-    check_is_fitted(model)
-    answers = answers_of(model, X, against=against_simple(model))
-    return evaluate_answers(model, answers, Y, unit=unit, abstain_at=abstain_at)
+    learner, X, _ = reach(model, X, "evaluate")
+    answers = answers_of(learner, X, against=against_simple(learner))
+    return evaluate_answers(learner, answers, Y, unit=unit, abstain_at=abstain_at)
 
 
 def against_simple(model: MultiLabelClassifier) -> dict[str, Bits] | None:

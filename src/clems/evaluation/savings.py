@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from clems.arrays import Bits, Floats, Labels
 from clems.costs.by_name import names_of_pair
@@ -25,6 +24,7 @@ from clems.evaluation.bootstrap import drawn, ends
 from clems.labels.matrix import as_dense, as_label_pair, as_labels, as_weights
 from clems.learners.base import MultiLabelClassifier
 from clems.learners.input import check_labels
+from clems.learners.pipeline import ends_in_learner, reach
 from clems.posterior.distribution import Posterior
 from clems.wording import plural
 
@@ -110,8 +110,8 @@ def savings(
 
     Parameters
     ----------
-    model : learner, or array-like, sparse matrix or DataFrame of shape (n, K)
-        A fitted learner, or predictions of any model.
+    model : learner, Pipeline, or array-like, sparse matrix or DataFrame of shape (n, K)
+        A fitted learner, scikit-learn's Pipeline that ends in one, or predictions of any model.
     X : array-like, sparse matrix or DataFrame of shape (n, d), or None
         Features; predictions need them only if the rule is a function.
     Y : array-like, sparse matrix or DataFrame of shape (n, K), or list of n label sets
@@ -151,8 +151,10 @@ def savings(
     """
     if np.ma.isMaskedArray(model):
         raise ValueError("Predictions with rows that are handed over have no cost of their own; give those decided.")
-    if isinstance(model, MultiLabelClassifier):
-        return _savings_of_model(model, X, Y, cost, unit, rule, Y_train, probabilities, sample_weight)
+    if ends_in_learner(model):
+        ruled = rule(X) if callable(rule) else rule  # by the rows as they were given
+        model, X, _ = reach(model, X)
+        return _savings_of_model(model, X, Y, cost, unit, ruled, Y_train, probabilities, sample_weight)
     if hasattr(model, "predict"):
         raise TypeError(
             f"A {type(model).__name__} is no learner of clems; give what it predicts, savings(model.predict(X), ...), "
@@ -186,7 +188,6 @@ def _savings_of_model(
     probabilities: Any,
     sample_weight: Any,
 ) -> Savings:
-    check_is_fitted(model)
     if probabilities is not None:
         raise ValueError("probabilities belong to predictions; a learner has its own.")
     truth = as_dense(check_labels(model, Y))
@@ -200,7 +201,7 @@ def _savings_of_model(
     given = None if Y_train is None else check_labels(model, Y_train)
     against = simple_answers(truth.shape[1], model, criterion.cost, given)
     if rule is not None:
-        against[RULE] = _checked_rule(check_labels(model, rule(X) if callable(rule) else rule), truth)
+        against[RULE] = _checked_rule(check_labels(model, rule), truth)
     answers = answers_of(model, X, decided_for, against=against)
     return savings_of(model, answers, truth, unit, criterion.cost, sample_weight)
 

@@ -10,9 +10,9 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from io import BytesIO
@@ -27,9 +27,10 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from clems.costs.cost import Cost
+from clems.datasets.encoding import TableEncoder
 from clems.files import replacing
-from clems.learners.base import MultiLabelClassifier
 from clems.learners.guaranteed_cost import GuaranteedCost
+from clems.learners.pipeline import ends_in_learner, steps_of
 from clems.persistence.soundness import check_content, held_by
 from clems.persistence.trust import (
     Array,
@@ -55,7 +56,6 @@ WORDIEST = 16  # beyond these, how many times its own size
 MARKS = 500_000  # brackets, commas and escapes in JSON, of which each may become an object
 MARKED = 2  # beyond these, how many for each byte of its size
 HEADER = 10_000  # bytes that the header of an array may take
-SAVED = (MultiLabelClassifier, GuaranteedCost)  # what a file may hold
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,12 @@ class ModelInfo:
         Names of the labels, numbers where they have none.
     summary : dict
         What training found: each fitted attribute that is a single number or word, such as `depth_`.
+    steps : list of str
+        Names of the classes of a pipeline's steps before the learner.
+    columns : list of list of str
+        Of a model that takes a table: name, kind and what is done with each column.
+    reading : dict
+        How the command reads data for it unless told otherwise: `tags`, `separator`, `id`, `unit` and the like.
     """
 
     clems: str
@@ -94,6 +100,9 @@ class ModelInfo:
     feature_names: list[str] | None
     label_names: list[Any]
     summary: dict[str, Any]
+    steps: list[str] = field(default_factory=list)
+    columns: list[list[str]] = field(default_factory=list)
+    reading: dict[str, str] = field(default_factory=dict)
 
 
 KINDS = {  # what each of these may be in a file
@@ -104,10 +113,13 @@ KINDS = {  # what each of these may be in a file
     "feature_names": (list, type(None)),
     "label_names": (list,),
     "summary": (dict,),
+    "steps": (list,),
+    "columns": (list,),
+    "reading": (dict,),
 }
 
 
-def save(model: MultiLabelClassifier, path: str | os.PathLike[str]) -> None:
+def save(model: Any, path: str | os.PathLike[str], *, reading: Mapping[str, str] | None = None) -> None:
     """Save a fitted model to a file, whole or not at all.
 
     The file is one of skops, a zip archive of arrays and their description; nothing in it is code. A cost or another
@@ -115,12 +127,14 @@ def save(model: MultiLabelClassifier, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : learner
-        Any fitted learner of `LEARNERS`, or `GuaranteedCost`. The regressors and classifiers of scikit-learn's that
-        :doc:`the guarantees <guarantees>` list are loaded unasked; what else an estimator holds, such as the splits
-        of a grid search, has to be named in `load`.
+    model : learner, GuaranteedCost or Pipeline
+        Any fitted learner of `LEARNERS`, `GuaranteedCost`, or a Pipeline of scikit-learn's that ends in a learner. The
+        regressors, classifiers and transformers of scikit-learn's that :doc:`the guarantees <guarantees>` list are
+        loaded unasked; what else an estimator holds, such as the splits of a grid search, has to be named in `load`.
     path : str or path
         The file; ``.clems`` is the usual ending. One that exists is replaced when all is written.
+    reading : mapping of str to str, default=None
+        How commands read data for it unless told otherwise, see :class:`ModelInfo`.
 
     Examples
     --------
@@ -136,14 +150,17 @@ def save(model: MultiLabelClassifier, path: str | os.PathLike[str]) -> None:
     ...     describe(file).learner, load(file).predict(X[:3]).shape
     ('PLST', (3, 10))
     """
-    if not isinstance(model, SAVED):
-        raise ModelError(f"Only a learner of clems, such as CLEMS or BR, can be saved; got {type(model).__name__}.")
+    if not _is_saved(model):
+        raise ModelError(
+            "Only a learner of clems, such as CLEMS or BR, or a Pipeline that ends in one can be saved; got "
+            f"{type(model).__name__}."
+        )
     check_is_fitted(model)
     path = Path(path)
     if path.is_dir():
         raise ModelError(f"{path} is a folder; give the name of a file.")
     check_names(model)
-    content = packed(model)
+    content = packed(model, reading or {})
     with replacing(path, compress=False) as file:
         file.write(content)
 
@@ -193,11 +210,16 @@ def load(path: str | os.PathLike[str], trusted: Iterable[Any] = ()) -> Any:
         import skops.io  # here, since it imports all of scikit-learn
 
         model = skops.io.loads(data, trusted=known)
-        if not isinstance(model, SAVED):
+        if not _is_saved(model):
             raise ModelError(f"it holds no learner but a {type(model).__name__}.")
         check_is_fitted(model)
         check_content(model)
     return model
+
+
+def _is_saved(model: Any) -> bool:
+    """Whether a model is of a kind that a file may hold."""
+    return isinstance(model, GuaranteedCost) or ends_in_learner(model)
 
 
 def describe(path: str | os.PathLike[str]) -> ModelInfo:
@@ -218,9 +240,12 @@ def describe(path: str | os.PathLike[str]) -> ModelInfo:
         return _info_in(file, path.stat().st_size)
 
 
-def info_of(model: MultiLabelClassifier) -> ModelInfo:
+def info_of(model: Any, reading: Mapping[str, str] | None = None) -> ModelInfo:
     """Describe a fitted model."""
-    names = getattr(model, "feature_names_in_", None)
+    names, n_features = getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None)
+    before, model = steps_of(model)
+    encoder = before[0] if before and isinstance(before[0], TableEncoder) else None
+    n_features = model.n_features_in_ if n_features is None else n_features  # of a first step that does not say
     found = {name: _plain(value) for name, value in sorted(vars(model).items()) if name.endswith("_")}
     return ModelInfo(
         clems=_version(),
@@ -229,14 +254,17 @@ def info_of(model: MultiLabelClassifier) -> ModelInfo:
         learner=type(model).__name__,
         cost=model.criterion_.name if model.cost_sensitive else None,
         parameters={name: _shown(value) for name, value in model.get_params(deep=False).items()},
-        n_features=int(model.n_features_in_),
+        n_features=int(n_features),
         feature_names=None if names is None else [str(name) for name in names],
         label_names=[name if isinstance(name, (int, float)) else str(name) for name in model.classes_.tolist()],
         summary={name: value for name, value in found.items() if value is not None and name != "n_features_in_"},
+        steps=[type(step).__name__ for step in before],
+        columns=[] if encoder is None else [list(note) for note in encoder.columns_],
+        reading=dict(reading or {}),
     )
 
 
-def packed(model: MultiLabelClassifier) -> bytes:
+def packed(model: Any, reading: Mapping[str, str] | None = None) -> bytes:
     """Contents of a file with a model."""
     import skops.io  # here, since it imports all of scikit-learn
 
@@ -273,7 +301,7 @@ def packed(model: MultiLabelClassifier) -> bytes:
                         file.writestr(name, content)
                 node["file"] = place[name]
         file.writestr(SCHEMA, json.dumps(schema))
-        file.writestr(INFO, json.dumps({"format": FORMAT, **asdict(info_of(model))}, indent=1))
+        file.writestr(INFO, json.dumps({"format": FORMAT, **asdict(info_of(model, reading))}, indent=1))
         file.comment = b"0" * DIGEST  # a comment ends the file, so the digest can take its place
     body = tight.getvalue()[:-DIGEST]
     return body + sha256(body).hexdigest().encode()

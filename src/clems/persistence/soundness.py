@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import pairwise
 from types import FunctionType
 from typing import Any
 
@@ -30,6 +31,8 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+from sklearn.feature_extraction import FeatureHasher
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.neighbors import (
     BallTree,
     KDTree,
@@ -38,11 +41,12 @@ from sklearn.neighbors import (
     RadiusNeighborsClassifier,
     RadiusNeighborsRegressor,
 )
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.tree._tree import Tree
 
-from clems.learners.base import MultiLabelClassifier
+from clems.learners.pipeline import steps_of
 from clems.persistence.trust import ModelError
 from clems.trees.leaf_table import LeafCounts, LeafShares
 
@@ -51,6 +55,9 @@ WIDEST = 1 << 24  # columns of a sparse matrix other than of features: its produ
 CATEGORIES = 8  # words of 32 bits for the categories of a feature
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
 METRICS = ("chebyshev", "cityblock", "cosine", "euclidean", "l1", "l2", "manhattan", "minkowski", "sqeuclidean")
+LONGEST_TERM = 20  # words or characters of a term of text
+LONGEST_PATTERN = 60  # characters of the pattern of words
+MOST_REPEATS = 3  # marks in it that repeat something
 MERSENNE = 624  # words of the state of numpy's RandomState
 
 SINGLE = (DecisionTreeClassifier, DecisionTreeRegressor)
@@ -65,9 +72,10 @@ class _UnsoundError(Exception):
     """Something in an object does not fit the rest."""
 
 
-def check_content(model: MultiLabelClassifier) -> None:
+def check_content(model: Any) -> None:
     """Refuse a model in which compiled code would leave its arrays, or never end."""
     held = list(held_by(model))
+    n_features = steps_of(model)[1].n_features_in_  # of the learner, of which alone trees are read
     known: list[Any] = []  # what only compiled code reads, where it belongs
     for one in held:
         for kinds, fitted, check in CHECKS:
@@ -81,11 +89,9 @@ def check_content(model: MultiLabelClassifier) -> None:
     for one in held:
         if isinstance(one, COMPILED) and id(one) not in inside:
             raise ModelError(f"it holds a {type(one).__name__} in the place of something else.")
-        if isinstance(one, (LeafShares, LeafCounts)) and any(
-            tree.n_features_in_ != model.n_features_in_ for tree in one.trees
-        ):
+        if isinstance(one, (LeafShares, LeafCounts)) and any(tree.n_features_in_ != n_features for tree in one.trees):
             raise ModelError(f"it holds {type(one).__name__} of trees for other features than its own.")
-        if sparse.issparse(one) and max(one.shape) > max(WIDEST, len(one.indptr), model.n_features_in_):
+        if sparse.issparse(one) and max(one.shape) > max(WIDEST, len(one.indptr), n_features):
             raise ModelError(f"it holds a {type(one).__name__} of {max(one.shape)} columns, far more than models have.")
 
 
@@ -289,6 +295,66 @@ def _machine(one: Any) -> list[Any]:
     return []
 
 
+def _vectorizer(one: Any) -> list[Any]:
+    """Terms have the columns 0 to V − 1, since a sparse matrix is made of them unchecked; patterns end."""
+    terms = one.vocabulary_
+    _demand(isinstance(terms, dict) and len(terms), "no terms")
+    places = [*terms.values()]
+    _demand(all(isinstance(place, int | np.integer) and type(place) is not bool for place in places), "other terms")
+    _demand({*map(int, places)} == {*range(len(terms))}, "terms without a column of their own")
+    return []
+
+
+def _analysis(one: Any) -> list[Any]:
+    least, most = one.ngram_range
+    _demand(type(least) is int and type(most) is int and 0 < least <= most <= LONGEST_TERM, "other terms")
+    pattern = one.token_pattern
+    _demand(pattern is None or (isinstance(pattern, str) and _ends(pattern)), "a pattern that may not end")
+    return []
+
+
+def _ends(pattern: str) -> bool:
+    """Whether a pattern is short and has no groups, so that no text keeps it busy for long."""
+    plain = pattern.removeprefix("(?u)")
+    few = sum(plain.count(mark) for mark in "*+{") <= MOST_REPEATS
+    return len(plain) <= LONGEST_PATTERN and few and "(" not in plain
+
+
+def _hasher(one: Any) -> list[Any]:
+    _demand(type(one.n_features) is int and 0 < one.n_features <= WIDEST, "columns without end")
+    return []
+
+
+def _one_hot(one: Any) -> list[Any]:
+    """Columns of all categories together are those that a sparse matrix is said to have, which nobody checks."""
+    categories, d = one.categories_, _features(one)
+    _demand(type(categories) is list and len(categories) == d, "other categories")
+    for known in categories:
+        _demand(type(known) is np.ndarray and known.ndim == 1, "other categories")
+        values = known.tolist()
+        if known.dtype.kind != "O":  # looked up by a search that trusts their order
+            rising = all(low < high for low, high in pairwise(values) if high == high)
+            _demand(rising and all(value == value for value in values[:-1]), "categories out of order")
+        _demand(len({*map(repr, values)}) == len(values), "a category twice")
+    none = [None] * d
+    grouped = one._infrequent_enabled
+    _demand(type(grouped) is bool, "other groups")
+    mappings, rare = (one._default_to_infrequent_mappings, one._infrequent_indices) if grouped else (none, none)
+    drops = none if one._drop_idx_after_grouping is None else one._drop_idx_after_grouping
+    for known, mapping, few, drop, said in zip(categories, mappings, rare, drops, one._n_features_outs, strict=True):
+        size = len(known)
+        _demand((mapping is None) == (few is None), "other groups")
+        if mapping is not None:  # from categories to groups
+            fits = type(mapping) is np.ndarray and mapping.shape == known.shape and mapping.dtype.kind == "i"
+            _demand(fits and _all_in(mapping, 0, size), "other groups")
+            size = int(mapping.max()) + 1
+        _demand(
+            drop is None or (isinstance(drop, int | np.integer) and 0 <= drop < size), "a category that is not there"
+        )
+        _demand(type(said) is int and said == size - (drop is not None), "other columns")
+    return []
+
+
 def _n_nodes(trees: Any) -> int:
     _demand(type(trees) is list and all(isinstance(tree, SINGLE) for tree in trees), "other trees")
     return sum(tree.tree_.node_count for tree in trees)
@@ -333,6 +399,10 @@ CHECKS: tuple[tuple[Any, str | None, Callable[[Any], list[Any]]], ...] = (
     (BINNED, "_predictors", _binned),
     (NEIGHBOURS, "_fit_X", _neighbours),
     (MACHINES, "support_vectors_", _machine),
+    (CountVectorizer, "vocabulary_", _vectorizer),
+    ((CountVectorizer, HashingVectorizer), None, _analysis),
+    ((HashingVectorizer, FeatureHasher), None, _hasher),
+    (OneHotEncoder, "categories_", _one_hot),
     (LeafShares, None, _shares),
     (LeafCounts, None, _leaves),
     (sparse.sparray | sparse.spmatrix, None, _matrix),

@@ -27,6 +27,8 @@ from clems.costs.criteria import LabelF1, MeanCost
 from clems.costs.formulas import COSTS, FBeta
 from clems.costs.random_prices import RandomPrices
 from clems.costs.thresholds import PriceThreshold
+from clems.datasets.encoding import TableEncoder
+from clems.datasets.encoding.encodings import ENCODINGS
 from clems.embedding.candidates import CandidateSet
 from clems.embedding.codewords import HammingOnRepetition, Repetition
 from clems.embedding.smacof import Embedding
@@ -34,6 +36,7 @@ from clems.learners import LEARNERS
 from clems.learners.cost_sensitive import ClassifierExpert
 from clems.learners.ecc import Group
 from clems.learners.guaranteed_cost import GuaranteedCost
+from clems.learners.pipeline import Pipeline
 from clems.posterior.calibration import Calibration, Isotonic, Sigmoid, Unchanged
 from clems.posterior.chains import Chain
 from clems.posterior.classifiers import Given, OfAllLabels, OfEachLabel
@@ -56,6 +59,7 @@ MASKED = "numpy.ma.MaskedArray"
 OWN_CLASSES = (
     *LEARNERS.values(),
     GuaranteedCost,
+    *(Pipeline, TableEncoder, *ENCODINGS.values()),
     *(ByDistance, ByLeaves, ByNeighbours, CandidateSet, Chain, Embedding, Group, LeafCounts, LeafShares),
     *(Calibration, Given, HeldOut, Independent, Isotonic, Observed, OfAllLabels, OfEachLabel, Sigmoid, Unchanged),
     *(CallableCost, CountCost, PriceCost, PropensityCost, FBeta, NdcgAt, PrecisionAt, RecallAt, PriceThreshold, Top),
@@ -68,6 +72,7 @@ OWN_FUNCTIONS = {part for cost in COSTS.values() for part in (cost.formula, cost
 # own indices. Compiled code follows what is in the others without a check, so `soundness` checks it.
 PLAIN = {
     "sklearn.calibration": "CalibratedClassifierCV",
+    "sklearn.compose._column_transformer": "ColumnTransformer _RemainderColsList make_column_selector",
     "sklearn.compose._target": "TransformedTargetRegressor",
     "sklearn.cross_decomposition._pls": "CCA PLSCanonical PLSRegression",
     "sklearn.decomposition._pca": "PCA",
@@ -78,11 +83,14 @@ PLAIN = {
     "sklearn.ensemble._stacking": "StackingClassifier StackingRegressor",
     "sklearn.ensemble._voting": "VotingClassifier VotingRegressor",
     "sklearn.ensemble._weight_boosting": "AdaBoostClassifier AdaBoostRegressor",
+    "sklearn.feature_extraction._dict_vectorizer": "DictVectorizer",
+    "sklearn.feature_extraction.text": "TfidfTransformer",
+    "sklearn.feature_selection._univariate_selection": "SelectKBest SelectPercentile",
     "sklearn.feature_selection._variance_threshold": "VarianceThreshold",
     "sklearn.frozen._frozen": "FrozenEstimator",
     "sklearn.gaussian_process._gpc": "GaussianProcessClassifier",
     "sklearn.gaussian_process._gpr": "GaussianProcessRegressor",
-    "sklearn.impute._base": "SimpleImputer",
+    "sklearn.impute._base": "MissingIndicator SimpleImputer",
     "sklearn.kernel_approximation": "Nystroem RBFSampler",
     "sklearn.kernel_ridge": "KernelRidge",
     "sklearn.linear_model._base": "LinearRegression",
@@ -106,9 +114,13 @@ PLAIN = {
     "sklearn.naive_bayes": "BernoulliNB CategoricalNB ComplementNB GaussianNB MultinomialNB",
     "sklearn.neural_network._multilayer_perceptron": "MLPClassifier MLPRegressor",
     "sklearn.pipeline": "FeatureUnion Pipeline",
-    "sklearn.preprocessing._data": "MaxAbsScaler MinMaxScaler Normalizer PowerTransformer QuantileTransformer "
-    "RobustScaler StandardScaler",
+    "sklearn.preprocessing._data": "Binarizer MaxAbsScaler MinMaxScaler Normalizer PowerTransformer "
+    "QuantileTransformer RobustScaler StandardScaler",
+    "sklearn.preprocessing._discretization": "KBinsDiscretizer",
+    "sklearn.preprocessing._encoders": "OrdinalEncoder",
+    "sklearn.preprocessing._function_transformer": "FunctionTransformer",
     "sklearn.preprocessing._label": "LabelBinarizer LabelEncoder",
+    "sklearn.random_projection": "GaussianRandomProjection SparseRandomProjection",
     "sklearn.svm._classes": "LinearSVC LinearSVR",
 }
 CHECKED = {
@@ -116,8 +128,11 @@ CHECKED = {
     "sklearn.ensemble._gb": "GradientBoostingClassifier GradientBoostingRegressor",
     "sklearn.ensemble._hist_gradient_boosting.gradient_boosting": "HistGradientBoostingClassifier "
     "HistGradientBoostingRegressor",
+    "sklearn.feature_extraction._hash": "FeatureHasher",
+    "sklearn.feature_extraction.text": "CountVectorizer HashingVectorizer TfidfVectorizer",
     "sklearn.neighbors._classification": "KNeighborsClassifier RadiusNeighborsClassifier",
     "sklearn.neighbors._regression": "KNeighborsRegressor RadiusNeighborsRegressor",
+    "sklearn.preprocessing._encoders": "OneHotEncoder",
     "sklearn.svm._classes": "NuSVC NuSVR SVC SVR",
     "sklearn.tree._classes": "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier ExtraTreeRegressor",
 }
@@ -135,6 +150,7 @@ INNER = {  # what these estimators hold
     "sklearn.multiclass": "_ConstantPredictor",
     "sklearn.neural_network._stochastic_optimizers": "AdamOptimizer SGDOptimizer",
 }
+SCORES = {"sklearn.feature_selection._univariate_selection": "chi2 f_classif f_regression"}  # of features, by name
 LOSS_MODULE = "sklearn._loss._loss"
 BARE_LOSS_MODULE = "_loss"  # what scikit-learn 1.6 calls it; it may be anyone's, so it is never loaded by that name
 LOSSES = {
@@ -163,6 +179,7 @@ ROLES: dict[str, frozenset[str]] = {
     **{name_of(own): frozenset({"ObjectNode", "TypeNode"}) for own in OWN_CLASSES},
     **{name_of(own): frozenset({"FunctionNode"}) for own in OWN_FUNCTIONS if isinstance(own, FunctionType)},
     **{name: frozenset({"ObjectNode"}) for name in _names(PLAIN, CHECKED, INNER)},
+    **{name: frozenset({"FunctionNode"}) for name in _names(SCORES)},
     **{name: frozenset({"LossNode"}) for name in _names(LOSSES)},
     **{
         name_of(getattr(sparse, f"{form}_{kind}")): frozenset({"SparseMatrixNode"})

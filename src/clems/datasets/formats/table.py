@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -15,7 +15,8 @@ from clems.datasets.dataset import Dataset
 from clems.datasets.formats.csv import ROWS, CSVText, append_csv, write_csv
 from clems.datasets.formats.format import Format
 from clems.datasets.formats.parquet import START, append_parquet, parquet_frame, parquet_pieces, write_parquet
-from clems.datasets.frame import Roles, Rows, dataset_of
+from clems.datasets.frame import Roles, dataset_of
+from clems.datasets.rows import Rows
 from clems.datasets.text.records import check_marks
 from clems.datasets.text.source import Limits, PathOrFile, Source, stem
 
@@ -30,6 +31,8 @@ def read_table(
     row_id: str | None = None,
     drop: str | Sequence[str] = (),
     nominal: Nominal | None = None,
+    kinds: Mapping[str, str] | None = None,
+    encode: bool | None = None,
     delimiter: str | None = None,
     decimal: str = ".",
     name: str | None = None,
@@ -56,14 +59,22 @@ def read_table(
         A table with two columns, row and label, and a line for each label that a row has. The first line of a CSV
         names the columns.
     row_id : str or None, default=None
-        Name of the column by which `pairs` calls the rows, which is not a feature then; None if it calls them by
-        number, from 0.
+        Name of the column that says which row is which, which is no feature then, and by which `pairs` calls the rows;
+        None if it calls them by number, from 0.
     drop : str or sequence of str, default=()
         Names or patterns of columns to leave out.
     nominal : {"codes", "one-hot"} or None, default=None
-        How words become numbers: as the position of a word among the sorted words of its column, or one column per
-        word. The words are those of this file, so another file may give other columns. None refuses words. Columns
-        that say no or yes, false or true are 0 and 1 in any case.
+        How words become numbers without an encoder: as the position of a word among the sorted words of its column, or
+        one column per word. The words are those of this file, so another file may give other columns. Columns that say
+        no or yes, false or true are 0 and 1 in any case.
+    kinds : mapping of str to str or None, default=None
+        What columns hold, by name, where that should not be found out: "numbers", "booleans", "dates", "words",
+        "characters" or "text", see :class:`TableEncoder`.
+    encode : bool or None, default=None
+        Whether a :class:`TableEncoder` makes features of the columns: it takes words, text and dates, fills gaps, and
+        leaves ids and constant columns out. The dataset keeps it as `encoder`, None if there was nothing to do. None
+        encodes a table unless all of its columns hold numbers, which are taken as they are; False never does, so that
+        words are refused unless there is `nominal`.
     delimiter : str or None, default=None
         What is between two columns of a CSV; None finds out from the first lines, of comma, semicolon, tab and bar.
     decimal : str, default="."
@@ -78,7 +89,8 @@ def read_table(
     Returns
     -------
     Dataset
-        A missing feature (nothing, NA, NaN, null, None or ?) is NaN. Labels from tags or pairs are sparse.
+        A missing feature (nothing, NA, NaN, null, None or ?) is NaN, unless an encoder has filled it. Labels from tags
+        or pairs are sparse.
 
     Raises
     ------
@@ -88,13 +100,14 @@ def read_table(
     check_marks(delimiter, decimal)
     with Source(path, limits, encoding) as source:
         written = [column for column in (tags, row_id) if column is not None]
-        frame, rows = read_frame(source, written=written, delimiter=delimiter, decimal=decimal, drop=drop)
+        words = [column for column, kind in (kinds or {}).items() if kind not in ("numbers", "booleans")]
+        frame, rows = read_frame(source, written=written, words=words, delimiter=delimiter, decimal=decimal, drop=drop)
     if pairs is None or isinstance(pairs, pd.DataFrame):
         of_pairs = None if pairs is None else (pairs, Rows("pairs", limits))
     else:
         with Source(pairs, limits, encoding) as second:
             of_pairs = read_frame(second, written=None)
-    roles = Roles(labels, tags, separator, of_pairs, row_id, drop, nominal)
+    roles = Roles(labels, tags, separator, of_pairs, row_id, drop, nominal, kinds, encode)
     return dataset_of(frame, rows, roles, name or stem(source.name), source.name)
 
 
@@ -102,6 +115,7 @@ def read_frame(
     source: Source,
     *,
     written: Collection[str] | None = (),
+    words: Collection[str] = (),
     delimiter: str | None = None,
     decimal: str = ".",
     drop: str | Sequence[str] = (),
@@ -115,6 +129,8 @@ def read_frame(
         The file.
     written : collection of str or None, default=()
         Names of columns of a CSV that are to be left as they are written; None for all.
+    words : collection of str, default=()
+        Names of columns of a CSV that hold words, whatever they look like.
     delimiter, decimal, drop
         As in `read_table`; columns that are dropped may be left empty.
     any_length : bool, default=False
@@ -131,7 +147,7 @@ def read_frame(
     if is_parquet:
         frame = parquet_frame(source.seekable(chunks, any_length), source, drop, any_length)
         return frame, Rows(source.name, source.limits)
-    frame, line_of = CSVText(chunks, source, delimiter, decimal, written).whole()
+    frame, line_of = CSVText(chunks, source, delimiter, decimal, written, words).whole()
     return frame, Rows(source.name, source.limits, line_of, decimal)
 
 

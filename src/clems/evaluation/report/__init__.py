@@ -11,8 +11,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from clems import __version__
 from clems.evaluation.bootstrap import Bootstrap
 from clems.evaluation.label_map import LabelMap
@@ -20,7 +18,7 @@ from clems.evaluation.plot import COLOURS, FONT, draw_abstention, draw_criteria,
 from clems.evaluation.report.content import Content, labels_of, make_content
 from clems.evaluation.savings import amount
 from clems.files import replacing
-from clems.learners.base import MultiLabelClassifier
+from clems.learners.pipeline import learner_of, reach
 
 DARK = {
     "ink": "#e9ebee",
@@ -41,7 +39,7 @@ __all__ = ["make_content", "render", "write_report"]
 
 
 def write_report(
-    model: MultiLabelClassifier,
+    model: Any,
     X: Any,
     Y: Any,
     output: str | os.PathLike[str],
@@ -57,8 +55,8 @@ def write_report(
 
     Parameters
     ----------
-    model : learner
-        Any fitted learner; CLEMS has the most to show.
+    model : learner or Pipeline
+        Any fitted learner, or scikit-learn's Pipeline that ends in one; CLEMS has the most to show.
     X : array-like, sparse matrix or DataFrame of shape (n, d)
         Features of rows that the model was not trained on.
     Y : array-like, sparse matrix or DataFrame of shape (n, K), or list of n label sets
@@ -83,15 +81,14 @@ def write_report(
     Path
         The file.
     """
-    if not isinstance(model, MultiLabelClassifier):
-        raise TypeError(f"A report needs a learner of clems; got {type(model).__name__}.")
-    check_is_fitted(model)
+    learner_of(model, "A report")
     _jinja(), _plotly()  # before the work
+    learner, X, names = reach(model, X, "A report")
     content = make_content(
-        model,
+        learner,
         X,
         Y,
-        feature_names=feature_names,
+        feature_names=names if feature_names is None else feature_names,
         images=images,
         n_mistakes=n_mistakes,
         unit=unit,

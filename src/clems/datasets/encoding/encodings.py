@@ -1,0 +1,273 @@
+"""Encodings: how a column of each kind becomes features. What one learns in training is arrays and words, no code."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.preprocessing import normalize
+
+from clems.datasets.columns import binary
+from clems.datasets.encoding.cells import ISO, Values, numbers_of, texts_of, times_of, without_categories
+from clems.datasets.encoding.kinds import date_fault, date_form, number_fault, shown_form
+from clems.datasets.rows import Rows
+from clems.wording import plural
+
+MOST_WORDS = 1000  # values of a column that have a feature each, the most frequent
+MOST_TERMS = 5000  # terms of a column of text, those of the most rows
+PARTS = ("year", "month", "day", "weekday", "hour", "time")  # of a date; time is in days since 1970
+
+
+class Encoding:
+    """How a column becomes features; each kind has a class below and an entry in `ENCODINGS`."""
+
+    kind: ClassVar[str]
+    is_sparse: ClassVar[bool] = False
+    reads_words: ClassVar[bool] = True  # whether cells are to be read as they are written, "007" too
+    name: str
+    n_gaps: int
+
+    @classmethod
+    def fit(cls, name: str, column: pd.Series, rows: Rows) -> Self:
+        """Learn what is needed of a column."""
+        raise NotImplementedError
+
+    def __call__(self, column: pd.Series, rows: Rows) -> Any:
+        """Return the features of cells, array or CSR array."""
+        raise NotImplementedError
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features."""
+        raise NotImplementedError
+
+    @property
+    def how(self) -> str:
+        """What is done, in a few words."""
+        raise NotImplementedError
+
+    def unseen(self, column: pd.Series) -> str | None:  # noqa: ARG002
+        """Return a cell that training has not seen, of a kind where that matters."""
+        return None
+
+
+def _gaps(n: int) -> str:
+    return f", {plural(n, 'gap')}" if n else ""
+
+
+class Numbers(Encoding):
+    """Numbers; a gap becomes the median of training and, if training had gaps, a feature says so."""
+
+    kind, reads_words = "numbers", False
+
+    def __init__(self, name: str, fill: float, n_gaps: int) -> None:
+        self.name, self.fill, self.n_gaps = name, fill, n_gaps
+
+    @classmethod
+    def fit(cls, name: str, column: pd.Series, rows: Rows) -> Self:
+        """Learn the median."""
+        values = cls.read(name, column, rows)
+        gone = np.isnan(values)
+        return cls(name, 0.0 if gone.all() else float(np.median(values[~gone])), int(gone.sum()))
+
+    @staticmethod
+    def read(name: str, column: pd.Series, rows: Rows) -> Values:
+        """Read numbers; texts that are numbers, and those that say no or yes, are numbers."""
+        values = numbers_of(without_categories(column))
+        if values is None:
+            texts = texts_of(column)
+            distinct = sorted({*texts} - {""})
+            meant: dict[str, Any] = {**(binary(distinct) or {text: rows.number(text) for text in distinct}), "": np.nan}
+            for row, text in enumerate(texts):
+                if meant[text] is None:
+                    raise number_fault(name, row, text, rows)
+            values = np.array([meant[text] for text in texts], np.float64)
+        if np.isinf(values).any():
+            row = int(np.isinf(values).argmax())
+            raise rows.row_fault(f"column {name!r} must be finite", row, column.iloc[row])
+        return values
+
+    def __call__(self, column: pd.Series, rows: Rows) -> Any:
+        """Fill gaps."""
+        return _filled(self.read(self.name, column, rows)[:, None], np.array([self.fill]), bool(self.n_gaps))
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features."""
+        return [self.name, *([f"{self.name} is missing"] if self.n_gaps else [])]
+
+    @property
+    def how(self) -> str:
+        """What is done, in a few words."""
+        return f"{plural(self.n_gaps, 'gap')} filled with the median, {self.fill:g}" if self.n_gaps else "as they are"
+
+
+class Booleans(Numbers):
+    """Yes or no, true or false: 1 and 0."""
+
+    kind = "booleans"
+
+    @property
+    def how(self) -> str:
+        """What is done, in a few words."""
+        return f"0 and 1{_gaps(self.n_gaps)}"
+
+
+class Dates(Encoding):
+    """Dates and times: those of their parts that vary in training."""
+
+    kind = "dates"
+
+    def __init__(self, name: str, form: str, parts: list[str], fill: NDArray[np.float64], n_gaps: int) -> None:
+        self.name, self.form, self.parts, self.fill, self.n_gaps = name, form, parts, fill, n_gaps
+
+    @classmethod
+    def fit(cls, name: str, column: pd.Series, rows: Rows) -> Self:
+        """Learn the form of dates, and which parts vary."""
+        written = texts_of(column)
+        form = ISO if numbers_of(column) is not None else date_form(name, written, rows)
+        if form is None:
+            row = int((written != "").argmax())
+            raise date_fault(name, row, written[row], ISO, rows)
+        every = _parts(times_of(column, form))
+        some = every[~np.isnan(every).any(axis=1)]
+        varied = [part for part, values in zip(PARTS, some.T, strict=True) if len(values) and np.ptp(values)]
+        kept = [PARTS.index(part) for part in varied]
+        fill = np.median(some[:, kept], axis=0) if len(some) else np.zeros(len(kept))
+        return cls(name, form, varied, fill, len(every) - len(some))
+
+    def __call__(self, column: pd.Series, rows: Rows) -> Any:
+        """Return the parts of dates."""
+        times = times_of(column, self.form)
+        wrong = times.isna().to_numpy(bool) & (texts_of(column) != "")
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise date_fault(self.name, row, str(column.iloc[row]), self.form, rows)
+        parts = _parts(times)[:, [PARTS.index(part) for part in self.parts]]
+        return _filled(parts, self.fill, bool(self.n_gaps))
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features."""
+        return [f"{self.name}: {part}" for part in [*self.parts, *(["is missing"] if self.n_gaps else [])]]
+
+    @property
+    def how(self) -> str:
+        """What is done, in a few words."""
+        return f"written {shown_form(self.form)}: {', '.join(self.parts)}{_gaps(self.n_gaps)}"
+
+
+class Words(Encoding):
+    """Words of which there are few: a feature for each, and one for gaps; a word that is new is none of them."""
+
+    kind = "words"
+
+    def __init__(self, name: str, words: NDArray[np.str_], n_words: int, n_gaps: int) -> None:
+        self.name, self.words, self.n_words, self.n_gaps = name, words, n_words, n_gaps
+
+    @classmethod
+    def fit(cls, name: str, column: pd.Series, rows: Rows) -> Self:  # noqa: ARG003
+        """Learn the words."""
+        texts = texts_of(column)
+        words, counts = np.unique(texts[texts != ""].astype(str), return_counts=True)
+        kept = np.sort(np.argsort(-counts, kind="stable")[:MOST_WORDS])
+        return cls(name, words[kept], len(words), int((texts == "").sum()))
+
+    def __call__(self, column: pd.Series, rows: Rows) -> Any:  # noqa: ARG002
+        """Return a one for the word of each row."""
+        at = {word: place for place, word in enumerate([*self.words.tolist(), *([""] if self.n_gaps else [])])}
+        places = np.array([at.get(text, -1) for text in texts_of(column)], np.int64)
+        known = np.flatnonzero(places >= 0)
+        return sparse.csr_array((np.ones(len(known)), (known, places[known])), shape=(len(places), len(at)))
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features."""
+        return [f"{self.name}={word}" for word in self.words] + ([f"{self.name} is missing"] if self.n_gaps else [])
+
+    @property
+    def how(self) -> str:
+        """What is done, in a few words."""
+        few = "" if len(self.words) == self.n_words else f", the {len(self.words):,} most frequent"
+        return f"{plural(self.n_words, 'word')}, one-hot{few}{_gaps(self.n_gaps)}"
+
+    def unseen(self, column: pd.Series) -> str | None:
+        """Return a word that training has not seen."""
+        known = {*self.words.tolist(), ""}
+        return next((text for text in texts_of(column) if text not in known), None)
+
+
+class Text(Encoding):
+    """Text: TF-IDF of its words, ``(1 + ln tf) · (1 + ln (1 + n) / (1 + df))``, rows of length one."""
+
+    kind, is_sparse = "text", True
+    units: ClassVar[str] = "word"
+    analysis: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, name: str, terms: NDArray[np.str_], idf: NDArray[np.float64], n_gaps: int) -> None:
+        self.name, self.terms, self.idf, self.n_gaps = name, terms, idf, n_gaps
+
+    @classmethod
+    def fit(cls, name: str, column: pd.Series, rows: Rows) -> Self:
+        """Learn the terms that occur in two rows at least, and how many rows have each."""
+        texts = texts_of(column)
+        n, n_gaps = len(texts), int((texts == "").sum())
+        counter = CountVectorizer(**cls.analysis, binary=True)
+        try:
+            seen = counter.fit_transform(texts)
+        except ValueError:  # no text has a term
+            raise rows.fault(
+                f"column {name!r} holds no words of two letters; leave it out with drop=[{name!r}]"
+            ) from None
+        frequency = np.asarray(seen.sum(axis=0)).ravel()
+        order = np.argsort(-frequency, kind="stable")
+        kept = order[frequency[order] >= 2] if (frequency >= 2).any() else order
+        kept = np.sort(kept[:MOST_TERMS])
+        terms = np.asarray(counter.get_feature_names_out()[kept], str)
+        return cls(name, terms, 1 + np.log((1 + n) / (1 + frequency[kept])), n_gaps)
+
+    def __call__(self, column: pd.Series, rows: Rows) -> Any:  # noqa: ARG002
+        """Weigh the terms of each row."""
+        counter = CountVectorizer(**self.analysis, vocabulary=self.terms.tolist(), dtype=np.float64)
+        counts = sparse.csr_array(counter.transform(texts_of(column)))
+        counts.data = (1 + np.log(counts.data)) * self.idf[counts.indices]
+        return normalize(counts, copy=False)
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features."""
+        return [f"{self.name}: {term}" for term in self.terms]
+
+    @property
+    def how(self) -> str:
+        """What is done, in a few words."""
+        return f"TF-IDF of {plural(len(self.terms), self.units)}{_gaps(self.n_gaps)}"
+
+
+class Characters(Text):
+    """Strings of which there are many, short or dirty: TF-IDF of their pieces of two to four characters."""
+
+    kind, units = "characters", "piece"
+    analysis: ClassVar[dict[str, Any]] = {"analyzer": "char_wb", "ngram_range": (2, 4)}
+
+
+ENCODINGS: dict[str, type[Encoding]] = {one.kind: one for one in (Numbers, Booleans, Dates, Words, Characters, Text)}
+
+
+def _filled(values: NDArray[np.float64], fill: NDArray[np.float64], tells_gaps: bool) -> NDArray[np.float64]:
+    """Put what is known from training into gaps and, where training had some, say in a last column where they were."""
+    gone = np.isnan(values)
+    filled = np.where(gone, fill, values)
+    return np.column_stack([filled, gone.any(axis=1)]) if tells_gaps else filled
+
+
+def _parts(times: pd.Series) -> NDArray[np.float64]:
+    """Return the parts of times as columns, NaN where one is missing."""
+    calendar = times.dt
+    days = (times - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+    columns = (calendar.year, calendar.month, calendar.day, calendar.day_of_week, calendar.hour, days)
+    return np.column_stack([column.to_numpy(np.float64, na_value=np.nan) for column in columns])
