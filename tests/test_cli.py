@@ -548,7 +548,7 @@ WRONG = {
         swapped(FIT, ("train.csv", "{out}/../money_train.csv")),
         "line 2: column 'age' must hold numbers; write numbers without signs of money, units and marks between",
     ),
-    "no kind": ([*FIT, "--as", "txt=length"], "There is no kind 'txt' of columns; there are numbers, booleans, dates,"),
+    "no kind": ([*FIT, "--as", "txt=length"], "There is no kind 'txt' of columns; did you mean 'text'?"),
     "no column of a kind": ([*FIT, "--as", "text=lenght"], "there is no column 'lenght'; did you mean 'length'?"),
     "not KIND=COLUMNS": ([*FIT, "--as", "text"], "--as takes KIND=COLUMNS, such as text=subject; got 'text'."),
     "two kinds": ([*FIT, "--as", "text=age", "--as", "words=age"], "two kinds, text and words."),
@@ -571,8 +571,25 @@ WRONG = {
     ),
     "no estimator": (
         [*FIT, "--learner", "br", "--set", "estimator=forest"],
-        "There is no estimator 'forest'; there are logistic_regression, linear_svm, random_forest,",
+        "There is no estimator 'forest'; did you mean 'random_forest'?",
     ),
+    "no parameter of an estimator": (
+        [*FIT, "--learner", "br", "--estimator", "SVC(c=1)"],
+        "SVC has no parameter 'c'; did you mean 'C'?",
+    ),
+    "an estimator that is code": (
+        [*FIT, "--learner", "br", "--estimator", "SVC(C=__import__('os'))"],
+        "--estimator takes a name, perhaps with parameters: 'SVC(C=10)'; got",
+    ),
+    "a transformer as an estimator": (
+        [*FIT, "--learner", "br", "--estimator", "PCA"],
+        "There is no estimator 'PCA'",
+    ),
+    "a cost in capitals": (
+        [*FIT, "--cost", "F1"],
+        "There is no cost 'F1', nor a file of prices of that name; did you mean 'f1'?",
+    ),
+    "a cost by another name": ([*FIT, "--cost", "jaccard"], "did you mean 'accuracy'?"),
     "macro F1": ([*FIT, "--learner", "pcc", "--cost", "macro_f1"], "rows together; clems, cost_sensitive can"),
     "no folder": (swapped(FIT, ("{out}/model.clems", "{out}/no/model.clems")), "There is no folder"),
     "folder as file": (swapped(FIT, ("{out}/model.clems", "{out}")), "is a folder; give the name of a file."),

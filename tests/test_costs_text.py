@@ -14,7 +14,7 @@ from clems import CLEMS, COSTS, CRITERIA, LEARNERS, f_beta, get_cost, get_criter
 from clems.cli.app import main
 from clems.costs.criteria import label_criteria
 from clems.costs.formulas import PARAMETRISED
-from clems.costs.text import read_cost
+from clems.costs.text import read_cost, read_prices
 from clems.experiments.spec import check_spec
 
 NAMES = ["bug", "new", "urgent"]
@@ -184,3 +184,27 @@ def test_a_cost_does_not_put_the_working_directory_before_python():
     Path("tabnanny.py").write_text("raise RuntimeError('it ran')\n")
     read_cost("my_costs_e:f")
     assert Path(sys.modules["tabnanny"].__file__).parent != Path.cwd()
+
+
+def test_prices_of_a_spreadsheet(tmp_path):
+    path = tmp_path / "prices.csv"
+    text = "label;false_negative;false_positive;geschätzt\nbug;10,50;1\nnew;2;3,5\n".replace("\n", ";Jörg\n").replace(
+        "geschätzt;Jörg", "geschätzt"
+    )
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(ValueError, match=r"the text is not utf-8; save it as UTF-8 or, .* encoding='latin-1'"):
+        read_prices(path)
+    with pytest.raises(
+        ValueError, match=r"line 2: false_negative must be .*; write 10.50, or say decimal=',': '10,50'"
+    ):
+        read_prices(path, encoding="latin-1")
+    prices = read_prices(path, encoding="latin-1", decimal=",")
+    assert (prices.false_negative, prices.false_positive) == ((10.5, 2.0), (1.0, 3.5))
+    path.write_text("label,false_negative,false_positive\ngröße,10.5,1\n")  # read as what it is, beside other data
+    assert read_prices(path, encoding="latin-1", decimal=",").labels == ("größe",)
+    path.write_text("label;false_negative;false_positive\nbug;1.500;1\n")  # which may be a thousand
+    with pytest.raises(ValueError, match=r"must be a number of at least 0: '1.500'"):
+        read_prices(path, decimal=",")
+    path.write_text("label,False Negative,false_positive\nbug,1,1\n")
+    with pytest.raises(ValueError, match=r"it has no column 'false_negative'; .*; rename 'False Negative'"):
+        read_prices(path)

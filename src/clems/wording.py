@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 
 
 def plural(n: int, what: str) -> str:
@@ -41,6 +42,34 @@ def all_of(names: Sequence[str], last: str = "and") -> str:
     """
     *others, final = names
     return f"{', '.join(others)} {last} {final}" if others else final
+
+
+def did_you_mean(name: str, known: Iterable[str], other_names: Mapping[str, str] | None = None) -> str:
+    """Ask whether a known name was meant, whatever the case of letters; nothing if none is near.
+
+    Parameters
+    ----------
+    name : str
+        What was written.
+    known : iterable of str
+        Names that there are.
+    other_names : mapping of str to str, default=None
+        Known names by what others call them.
+
+    Examples
+    --------
+    >>> from clems.wording import did_you_mean
+    >>> did_you_mean("Haming", ["hamming", "rank"])
+    "did you mean 'hamming'?"
+    >>> did_you_mean("jaccard", ["accuracy"], {"jaccard": "accuracy"})
+    "did you mean 'accuracy'?"
+    >>> did_you_mean("cost", ["hamming", "rank"])
+    ''
+    """
+    own = {one.lower(): one for one in known}
+    plain = name.lower().replace("-", "_").replace(" ", "_")
+    near = get_close_matches(plain, [*own, *(other_names or {})], n=1)
+    return f"did you mean {own.get(near[0]) or (other_names or {})[near[0]]!r}?" if near else ""
 
 
 def names_in(text: str | None) -> list[str]:

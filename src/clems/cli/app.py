@@ -19,6 +19,7 @@ from clems.cli.options import EXITS, ungrouped
 from clems.cli.predict import predict
 from clems.cli.report import report
 
+_SAID: set[str] = set()
 INTERRUPTED = 130  # what shells expect of a command that was ended by Ctrl-C
 
 app = typer.Typer(
@@ -49,6 +50,7 @@ def main(arguments: list[str] | None = None) -> Any:
     """Run the command; an error is printed as one sentence with exit code 1, wrong usage has exit code 2."""
     with warnings.catch_warnings():
         warnings.showwarning = _note  # type: ignore[assignment]
+        _SAID.clear()
         try:
             try:
                 app(arguments)
@@ -79,4 +81,8 @@ def main(arguments: list[str] | None = None) -> Any:
 
 
 def _note(message: Warning | str, *_: Any) -> None:
-    process.say(f"Note: {message}")
+    """Print a warning as a note on one line, each once: a classifier for every label and fold may say the same."""
+    text = str(message).strip().partition("\n")[0].rstrip(":")
+    if text not in _SAID:
+        _SAID.add(text)
+        process.say(f"Note: {text}")

@@ -28,6 +28,7 @@ from clems.cli.options import (
     TagColumn,
     TextForm,
     check_output,
+    form_for,
     kinds_of,
     output,
 )
@@ -86,7 +87,8 @@ def compare(
     seconds = None if budget is None else parse_budget(budget)
     doing(f"Reading {file}")
     data = check_complete(read_training(file, labels, tags, drop, text, row_id=row_id, kinds=kinds_of(kinds)))
-    resolved = read_cost(cost or "f1")
+    form = form_for(text)
+    resolved = read_cost(cost or "f1", encoding=form["encoding"], decimal=form["decimal"])
     doing(f"Comparing learners on {data.X.shape[0]:,} rows")
     comparison = run_comparison(
         data,

@@ -42,7 +42,7 @@ def evaluate(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Compare a model's predictions with the truth: criteria, labels, expected and realised cost, savings.
+    """Compare a model's predictions with the truth: savings first, then criteria, labels, expected and realised cost.
 
     Labels are matched to those of the model by name; what training was told of tags and the unit is remembered.
 
@@ -106,6 +106,8 @@ def show(evaluation: Evaluation) -> None:
     """Print an evaluation as tables."""
     import pandas as pd
 
+    if evaluation.savings is not None:
+        show_savings(evaluation.savings)
     criteria = [(_head(name), value) for name, value in evaluation.criteria.items()]
     print_table("Criteria", pd.DataFrame(criteria, columns=["criterion", "value"]))
     print_table("Labels", evaluation.labels.reset_index())
@@ -113,7 +115,14 @@ def show(evaluation: Evaluation) -> None:
         print_table("Expected and realised cost", evaluation.reliability)
     if evaluation.abstention is not None:
         print_table("Mean cost by the share of rows handed over", evaluation.abstention)
-    if evaluation.savings is not None:
-        print_table(
-            f"Savings in {evaluation.savings.unit or evaluation.savings.cost}", evaluation.savings.table.reset_index()
-        )
+
+
+def show_savings(savings: Savings) -> None:
+    """Print what was paid, and what is saved against each simple way to predict."""
+    import typer
+
+    from clems.wording import printable
+
+    for line in str(savings).splitlines():
+        typer.echo(printable(line))
+    print_table(f"Savings in {savings.unit or savings.cost}", savings.table.reset_index())

@@ -13,7 +13,7 @@ import typer
 
 from clems.cli.console import column_lines, note, print_json, progress
 from clems.cli.data import read_training
-from clems.cli.estimators import ESTIMATORS
+from clems.cli.estimators import complete_estimator, estimator_named
 from clems.cli.options import (
     NO_TAGS,
     USUAL,
@@ -32,6 +32,7 @@ from clems.cli.options import (
     TextForm,
     Unit,
     check_output,
+    form_for,
     kinds_of,
     output,
 )
@@ -44,7 +45,6 @@ _REGISTRY = Path(__file__).parents[1].joinpath("learners", "__init__.py").read_t
 LEARNER_NAMES = re.findall(r'^    "(\w+)": \w+,$', _REGISTRY, re.MULTILINE)
 Learner = StrEnum("Learner", LEARNER_NAMES)  # type: ignore[misc]
 CLEMS = Learner("clems")
-Estimator = StrEnum("Estimator", [*ESTIMATORS])  # type: ignore[misc]
 
 
 def fit(
@@ -54,9 +54,12 @@ def fit(
     cost: Cost = None,
     learner: Annotated[Learner, typer.Option(help="The learner to train.")] = CLEMS,
     estimator: Annotated[
-        Estimator | None,
+        str | None,
         typer.Option(
-            help="The classifier inside, of learners that are built on one: cost_sensitive, br, pcc and others."
+            help="The estimator inside: logistic_regression, random_forest, gradient_boosting and others for learners "
+            "built on a classifier (cost_sensitive, br, pcc and others), or any of scikit-learn's with its parameters, "
+            "such as 'RandomForestClassifier(n_estimators=300)'.",
+            autocompletion=complete_estimator,
         ),
     ] = None,
     tags: TagColumn = NO_TAGS,
@@ -113,8 +116,9 @@ def fit(
             row_id=row_id,
             kinds=kinds_of(kinds),
         )
-        settings = _parsed(parameters or []) | ({} if estimator is None else {"estimator": estimator.value})
-        model = make_learner(learner.value, cost, settings, seed, jobs)
+        settings = _parsed(parameters or []) | ({} if estimator is None else {"estimator": estimator})
+        form = form_for(text)
+        model = make_learner(learner.value, cost, settings, seed, jobs, form["encoding"], form["decimal"])
         if sparse.issparse(data.X) or not get_tags(model).input_tags.allow_nan:
             check_complete(data)
         update(None, f"Training {type(model).__name__} on {len_of(data):,} rows")
@@ -142,8 +146,16 @@ def len_of(data: Dataset) -> int:
     return int(data.X.shape[0])
 
 
-def make_learner(name: str, cost: str | None, parameters: dict[str, Any], seed: int, jobs: int | None) -> Any:
-    """Create a learner from its name, a cost as text and parameters."""
+def make_learner(
+    name: str,
+    cost: str | None,
+    parameters: dict[str, Any],
+    seed: int,
+    jobs: int | None,
+    encoding: str = "utf-8",
+    decimal: str = ".",
+) -> Any:
+    """Create a learner from its name, a cost as text, or a file of prices, and parameters."""
     from clems.costs.criteria import label_criteria
     from clems.costs.text import read_cost
     from clems.learners import LEARNERS
@@ -158,7 +170,7 @@ def make_learner(name: str, cost: str | None, parameters: dict[str, Any], seed: 
         if cost in label_criteria() and not kind.label_based:
             able = ", ".join(other for other, own in LEARNERS.items() if own.label_based)
             raise ValueError(f"{name} cannot be trained for {cost}, which looks at all rows together; {able} can.")
-        given["cost"] = read_cost(cost or "f1")
+        given["cost"] = read_cost(cost or "f1", encoding=encoding, decimal=decimal)
     elif cost is not None:
         able = ", ".join(other for other, own in LEARNERS.items() if own.cost_sensitive)
         raise ValueError(f"{name} takes no cost; these learners do: {able}.")
@@ -170,15 +182,16 @@ def make_learner(name: str, cost: str | None, parameters: dict[str, Any], seed: 
 
 
 def _named_estimator(estimator: str, learner: str) -> Any:
-    """Make the classifier of a name, for a learner that is built on one."""
+    """Make the estimator of a name, of the kind that a learner is built on."""
+    from sklearn.utils import get_tags
+
     from clems.learners import LEARNERS
 
-    if estimator not in ESTIMATORS:
-        raise ValueError(f"There is no estimator {estimator!r}; there are {', '.join(ESTIMATORS)}.")
-    if LEARNERS[learner].predictor != "classifier":
-        able = ", ".join(other for other, own in LEARNERS.items() if own.predictor == "classifier")
-        raise ValueError(f"{learner} is built on a {LEARNERS[learner].predictor}, not on a classifier; {able} are.")
-    return ESTIMATORS[estimator]()
+    found, wanted = estimator_named(estimator), LEARNERS[learner].predictor
+    if (kind := get_tags(found).estimator_type) != wanted:
+        able = ", ".join(other for other, own in LEARNERS.items() if own.predictor == kind)
+        raise ValueError(f"{learner} is built on a {wanted}, not on a {kind}{f'; {able} are' if able else ''}.")
+    return found
 
 
 def _parsed(texts: list[str]) -> dict[str, Any]:

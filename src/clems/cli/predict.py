@@ -110,7 +110,8 @@ def predict(
         fitted, reading = loaded.learner, loaded.reading
         if jobs is not None:
             fitted.n_jobs = jobs
-        other = _other_cost(fitted, cost)
+        form = form_for(text, reading)
+        other = _other_cost(fitted, cost, form["encoding"], form["decimal"])
         _check_able(fitted, proba, expected_cost, other)
         terms = _checked_terms(fitted, other, at_most, exactly, abstain_at)
         unseen: dict[str, str] = {}
@@ -119,7 +120,7 @@ def predict(
             unseen, keep=names_in(row_id), keep_if_there=ids, drop=names_in(drop), tags=reading.get("tags")
         )
         output_columns(wanted.keep, wanted.labels, proba, expected_cost)  # before the work
-        rows = NewRows(input_of(file), wanted, **form_for(text, reading))
+        rows = NewRows(input_of(file), wanted, **form)
         n = over = 0
         with _output(output, json) as (target, file_format), file_format.appending(target, spreadsheet_safe) as write:
             for piece in rows:
@@ -191,7 +192,7 @@ def output_columns(keep: list[str], labels: list[str], proba: bool, expected_cos
     return names
 
 
-def _other_cost(fitted: Any, cost: str | None) -> Any:
+def _other_cost(fitted: Any, cost: str | None, encoding: str, decimal: str) -> Any:
     """Read the cost to decide for, if it is another than the model's own."""
     if cost is None:
         return None
@@ -202,7 +203,7 @@ def _other_cost(fitted: Any, cost: str | None) -> Any:
         raise ValueError(f"{type(fitted).__name__} {trained}.")
     from clems.costs.text import read_cost
 
-    return read_cost(cost)
+    return read_cost(cost, encoding=encoding, decimal=decimal)
 
 
 def _answers(

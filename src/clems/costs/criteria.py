@@ -16,9 +16,10 @@ from clems.costs import counts
 from clems.costs.by_name import names_of_pair
 from clems.costs.cost import Cost
 from clems.costs.counts import Counts
-from clems.costs.formulas import COSTS, cost_named, f1, get_cost
+from clems.costs.formulas import COSTS, OTHER_NAMES, cost_named, f1, get_cost
 from clems.costs.thresholds import common_threshold, threshold_of_each_label
 from clems.labels.matrix import as_label_pair, as_weights
+from clems.wording import did_you_mean
 
 TITLES = {"f1": "F1", "zero_one": "subset accuracy", "ndcg": "nDCG", "psp": "PSP regret"}  # where names are none
 
@@ -159,7 +160,9 @@ def get_criterion(criterion: str | Criterion | Cost | Callable[[Any, Any], Any])
         return mean_of(get_cost(criterion))
     except (TypeError, ValueError):
         names = ", ".join(sorted(CRITERIA))
-        raise ValueError(f"Unknown criterion {criterion!r}; the criteria are {names}, a cost or a function.") from None
+        near = did_you_mean(criterion, CRITERIA, OTHER_NAMES) if isinstance(criterion, str) else ""
+        known = f"{f'{near} T' if near else 't'}he criteria are {names}, a cost or a function."
+        raise ValueError(f"Unknown criterion {criterion!r}; {known}") from None
 
 
 def known_criterion(text: str) -> Criterion | None:

@@ -16,6 +16,7 @@ from clems.costs.by_name import FALSE_POSITIVE, KINDS, Names, Numbers, as_number
 from clems.costs.cost import CallableCost, Cost, CountCost, Formula, PriceCost, Threshold
 from clems.costs.counts import Counts
 from clems.costs.thresholds import PriceThreshold, half, their_mean
+from clems.wording import did_you_mean
 
 COSTS: dict[str, Cost] = {}
 PARAMETRISED: dict[str, Callable[..., Cost]] = {}  # its cost for 0.5 is written, and called, name(0.5)
@@ -204,6 +205,19 @@ def _in_order(labels: Names, names: Names | None, prices: Numbers, what: str) ->
     return prices
 
 
+# What others call our costs: asked for, they are named, not taken, since definitions differ in detail.
+OTHER_NAMES = {
+    "exact_match": "zero_one",
+    "f_measure": "f1",
+    "hamming_loss": "hamming",
+    "iou": "accuracy",
+    "jaccard": "accuracy",
+    "ranking_loss": "rank",
+    "subset_accuracy": "zero_one",
+    "zero_one_loss": "zero_one",
+}
+
+
 def cost_named(text: str) -> Cost | None:
     """Resolve a cost written as a name, ``f1``, or as a name with numbers, ``f_beta(0.5)``; None if it is neither.
 
@@ -272,9 +286,10 @@ def get_cost(cost: str | Cost | Callable[[Any, Any], Any], *, pairwise: bool = F
     if isinstance(cost, str):
         if (named := cost_named(cost)) is not None:
             return named
+        near = did_you_mean(cost, COSTS, OTHER_NAMES)
         raise ValueError(
-            f"Unknown cost {cost!r}; the costs are {', '.join(sorted(COSTS))}, and with numbers {', '.join(calls())}. "
-            "weighted_hamming(...) takes prices, and a function of your own works too."
+            f"Unknown cost {cost!r}; {f'{near} T' if near else 't'}he costs are {', '.join(sorted(COSTS))}, and with "
+            f"numbers {', '.join(calls())}. weighted_hamming(...) takes prices, and a function of your own works too."
         )
     if hasattr(cost, "greater_is_better"):
         raise ValueError("A criterion is not a cost; name the cost that it measures, such as 'f1'.")

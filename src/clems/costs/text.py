@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from difflib import get_close_matches
 from importlib import import_module, invalidate_caches
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -15,17 +14,19 @@ from typing import Any
 from clems.costs.by_name import KINDS, LABEL
 from clems.costs.cost import Cost
 from clems.costs.criteria import label_criteria
-from clems.costs.formulas import COSTS, calls, cost_named, get_cost, weighted_hamming
+from clems.costs.formulas import COSTS, OTHER_NAMES, calls, cost_named, get_cost, weighted_hamming
 from clems.datasets.dataset import first_repeated
 from clems.datasets.formats.table import read_frame
 from clems.datasets.text.decimals import number
-from clems.datasets.text.source import Source
+from clems.datasets.text.source import DataError, Source
+from clems.wording import did_you_mean, first_few
 
 FUNCTION = re.compile(r"[\w.]+:\w+")
+THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
 COLUMNS = [LABEL, *KINDS]
 
 
-def read_cost(text: str) -> Cost | str:
+def read_cost(text: str, *, encoding: str = "utf-8", decimal: str = ".") -> Cost | str:
     """Resolve a cost written as text.
 
     Parameters
@@ -34,6 +35,8 @@ def read_cost(text: str) -> Cost | str:
         A name as :func:`clems.get_cost` takes it, such as ``f1`` or ``f_beta(0.5)``; ``micro_f1`` or ``macro_f1``;
         ``module:function``, a function in a module that can be imported, also from the working directory;
         or the path of a CSV of prices, see :func:`read_prices`.
+    encoding, decimal : str
+        Of a file of prices, as in :func:`read_prices`.
 
     Returns
     -------
@@ -58,18 +61,17 @@ def read_cost(text: str) -> Cost | str:
     if FUNCTION.fullmatch(text):
         return get_cost(function_of(text))
     if Path(text).is_file():
-        return read_prices(text)
+        return read_prices(text, encoding=encoding, decimal=decimal)
     known = [*COSTS, *label_criteria()]
-    close = get_close_matches(text, known, n=1)
     there_are = f"there are {', '.join([*sorted(known), *calls()])}."
-    instead = f"did you mean {close[0]!r}?" if close else there_are
+    instead = did_you_mean(text, known, OTHER_NAMES) or there_are
     raise ValueError(
         f"There is no cost {text!r}, nor a file of prices of that name; {instead} "
         "A function of your own is module:function."
     )
 
 
-def read_prices(path: str | Path) -> Cost:
+def read_prices(path: str | Path, *, encoding: str = "utf-8", decimal: str = ".") -> Cost:
     """Read the prices of mistakes from a CSV: for each label a line ``label,false_negative,false_positive``.
 
     Prices are matched to labels by name when a model is fitted or asked; ``clems fit --cost prices.csv`` reads the same
@@ -79,6 +81,10 @@ def read_prices(path: str | Path) -> Cost:
     ----------
     path : str or path
         The file. Its first line names the columns, in any order; others are ignored. Every label has one line.
+    encoding : str, default="utf-8"
+        Encoding of a file that is not UTF-8; one that is, is read as such.
+    decimal : str, default="."
+        The point in numbers, for instance ``","``; a number that is written with a point is read, too.
 
     Returns
     -------
@@ -95,10 +101,16 @@ def read_prices(path: str | Path) -> Cost:
     >>> read_prices("prices.csv").rowwise(Y, 0 * Y)
     array([11., 10.])
     """
-    with Source(path) as source:
+    encoding = _encoding_of(path, encoding)
+    with Source(path, None, encoding) as source:
         frame, rows = read_frame(source, written=None)
     if missing := [name for name in COLUMNS if name not in frame.columns]:
-        raise source.fault(f"it has no column {missing[0]!r}; a file of prices has {', '.join(COLUMNS)}")
+        others = [str(name) for name in frame.columns if name not in COLUMNS]
+        near = did_you_mean(missing[0], others) or (f"it has {first_few(others)}" if others else "")
+        raise source.fault(
+            f"it has no column {missing[0]!r}; a file of prices has {', '.join(COLUMNS)}"
+            + (f"; {near.replace('did you mean', 'rename').rstrip('?')}" if near else "")
+        )
     names = [str(name).strip() for name in frame[LABEL].fillna("")]
     if not names:
         raise source.fault("it has no prices; every label has a line")
@@ -106,12 +118,36 @@ def read_prices(path: str | Path) -> Cost:
         raise source.fault(f"the label {twice!r} has two lines; every label has one")
     prices: dict[str, Any] = {}
     for column in KINDS:
-        numbers = [number(str(cell).strip().encode()) for cell in frame[column].fillna("")]
-        for row, value in enumerate(numbers):
+        cells = [str(cell).strip() for cell in frame[column].fillna("")]
+        numbers = [_price(cell, decimal) for cell in cells]
+        for row, (value, cell) in enumerate(zip(numbers, cells, strict=True)):
             if value is None or value < 0:
-                raise rows.row_fault(f"{column} must be a number of at least 0", row, frame[column].iloc[row])
+                comma = decimal == "." and "," in cell and _price(cell, ",") is not None
+                advice = f"; write {cell.replace(',', '.')}, or say decimal=','" if comma else ""
+                raise rows.row_fault(f"{column} must be a number of at least 0{advice}", row, cell)
         prices[column] = dict(zip(names, numbers, strict=True))
     return weighted_hamming(**prices, name=Path(path).name)
+
+
+def _price(cell: str, decimal: str) -> float | None:
+    """Read a price; with another decimal mark than a point, a point may part thousands, and is refused if it could."""
+    if decimal != "." and THOUSANDS.fullmatch(cell):
+        return None
+    return number(cell.replace(decimal, ".").encode())
+
+
+def _encoding_of(path: str | Path, given: str) -> str:
+    """Return UTF-8 if that is what a file holds, whatever encoding is given for it and for data beside it."""
+    try:
+        Path(path).read_bytes().decode("utf-8")
+    except UnicodeDecodeError:
+        if given.lower().replace("-", "").replace("_", "") == "utf8":
+            raise DataError(
+                f"{path}: the text is not utf-8; save it as UTF-8 or, if data and prices are in another encoding, "
+                "say which, for instance encoding='latin-1'."
+            ) from None
+        return given
+    return "utf-8"
 
 
 def function_of(text: str) -> Callable[[Any, Any], Any]:

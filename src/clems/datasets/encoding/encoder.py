@@ -17,7 +17,7 @@ from clems.datasets.dataset import first_repeated
 from clems.datasets.encoding.encodings import ENCODINGS, Encoding
 from clems.datasets.encoding.kinds import KINDS, kind_of
 from clems.datasets.rows import Rows
-from clems.wording import all_of, first_few, plural
+from clems.wording import all_of, did_you_mean, first_few, plural
 
 WIDE = 256  # features from which on those of words are sparse
 
@@ -45,16 +45,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     What a column holds is found out when the encoder is fitted, and told in `columns_`; labels are not looked at.
 
-    =============  ===================================================================================
+    =============  =================================================================================================
     kind           features
-    =============  ===================================================================================
-    `numbers`      the number; a gap is the median of training, and a feature says that it was one
+    =============  =================================================================================================
+    `numbers`      the number less the median, divided by the standard deviation; a gap is 0, with a feature to say so
     `booleans`     0 and 1 of no and yes, false and true; gaps as those of numbers
-    `dates`        year, month, day, weekday, hour and days since 1970, those that vary in training
+    `dates`        year, month, day, weekday, hour and days since 1970, those that vary, centred as numbers are
     `words`        a feature for each word (one-hot), and one for gaps: of at most 40 words
-    `characters`   TF-IDF of pieces of two to four characters: of many words, names and dirty strings
+    `characters`   TF-IDF of pieces of two to four characters, in 30 directions: of many words, names, dirty strings
     `text`         TF-IDF of words
-    =============  ===================================================================================
+    =============  =================================================================================================
 
     Columns that have another value in every row, as ids have, or the same in all are left out.
 
@@ -80,18 +80,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     --------
     >>> import pandas as pd
     >>> from clems.datasets import TableEncoder
-    >>> table = pd.DataFrame({"size": [3.5, None, 1.0, 2.0], "colour": ["red", "blue", "red", "blue"], "plant": "Ulm"})
+    >>> table = pd.DataFrame({"size": [3.0, None, 1.0, 2.0], "colour": ["red", "blue", "red", "blue"], "plant": "Ulm"})
     >>> encoder = TableEncoder().fit(table)
     >>> for column in encoder.columns_:
     ...     print(*column, sep=" | ")
-    size | numbers | 1 gap filled with the median, 2
+    size | numbers | less 2, divided by 0.816497; 1 gap filled with the median
     colour | words | 2 words, one-hot
     plant | constant | left out: one value in all rows
     >>> encoder.get_feature_names_out().tolist()
     ['size', 'size is missing', 'colour=blue', 'colour=red']
-    >>> encoder.transform(pd.DataFrame({"colour": ["red", "green"], "size": [7.0, None]}))
-    array([[7., 0., 0., 1.],
-           [2., 1., 0., 0.]])
+    >>> encoder.transform(pd.DataFrame({"colour": ["red", "green"], "size": [2.0, None]}))
+    array([[0., 0., 0., 1.],
+           [0., 1., 0., 0.]])
     """
 
     def __init__(
@@ -236,7 +236,8 @@ def check_kinds(kinds: Mapping[str, str] | None, names: Sequence[str], rows: Row
     """Check kinds of columns that the user names."""
     for name, kind in (kinds or {}).items():
         if kind not in KINDS:
-            raise ValueError(f"There is no kind {kind!r} of columns; there are {all_of(KINDS)}.")
+            near = did_you_mean(kind, KINDS)
+            raise ValueError(f"There is no kind {kind!r} of columns; {near or f'there are {all_of(KINDS)}.'}")
         pick_one(name, names, rows)
     return dict(kinds or {})
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
@@ -19,6 +20,8 @@ from clems.wording import plural
 
 MOST_WORDS = 1000  # values of a column that have a feature each, the most frequent
 MOST_TERMS = 5000  # terms of a column of text, those of the most rows
+DIRECTIONS = 30  # in which the pieces of a column of strings are seen
+DIGITS = 9  # decimals of these features, so that linear algebra of another processor gives the same
 PARTS = ("year", "month", "day", "weekday", "hour", "time")  # of a date; time is in days since 1970
 
 
@@ -60,19 +63,23 @@ def _gaps(n: int) -> str:
 
 
 class Numbers(Encoding):
-    """Numbers; a gap becomes the median of training and, if training had gaps, a feature says so."""
+    """Numbers, less the median of training and divided by their spread, so that linear models take them, too.
+
+    A gap becomes the median, 0, and, if training had gaps, a feature says so.
+    """
 
     kind, reads_words = "numbers", False
 
-    def __init__(self, name: str, fill: float, n_gaps: int) -> None:
-        self.name, self.fill, self.n_gaps = name, fill, n_gaps
+    def __init__(self, name: str, fill: float, scale: float, n_gaps: int) -> None:
+        self.name, self.fill, self.scale, self.n_gaps = name, fill, scale, n_gaps
 
     @classmethod
     def fit(cls, name: str, column: pd.Series, rows: Rows) -> Self:
-        """Learn the median."""
+        """Learn the median and the spread."""
         values = cls.read(name, column, rows)
-        gone = np.isnan(values)
-        return cls(name, 0.0 if gone.all() else float(np.median(values[~gone])), int(gone.sum()))
+        some = values[~np.isnan(values)]
+        fill, scale = _centre(some[:, None])
+        return cls(name, float(fill[0]), float(scale[0]), len(values) - len(some))
 
     @staticmethod
     def read(name: str, column: pd.Series, rows: Rows) -> Values:
@@ -93,7 +100,8 @@ class Numbers(Encoding):
 
     def __call__(self, column: pd.Series, rows: Rows) -> Any:
         """Fill gaps."""
-        return _filled(self.read(self.name, column, rows)[:, None], np.array([self.fill]), bool(self.n_gaps))
+        values = self.read(self.name, column, rows)[:, None]
+        return _centred(values, np.array([self.fill]), np.array([self.scale]), bool(self.n_gaps))
 
     @property
     def features(self) -> list[str]:
@@ -103,13 +111,26 @@ class Numbers(Encoding):
     @property
     def how(self) -> str:
         """What is done, in a few words."""
-        return f"{plural(self.n_gaps, 'gap')} filled with the median, {self.fill:g}" if self.n_gaps else "as they are"
+        filled = f"; {plural(self.n_gaps, 'gap')} filled with the median" if self.n_gaps else ""
+        return f"less {self.fill:g}, divided by {self.scale:g}{filled}"
 
 
 class Booleans(Numbers):
-    """Yes or no, true or false: 1 and 0."""
+    """Yes or no, true or false: 1 and 0; a gap is the more frequent."""
 
     kind = "booleans"
+
+    @classmethod
+    def fit(cls, name: str, column: pd.Series, rows: Rows) -> Self:
+        """Learn which is the more frequent."""
+        values = cls.read(name, column, rows)
+        some = values[~np.isnan(values)]
+        return cls(name, float(len(some) > 0 and some.mean() > 0.5), 1.0, len(values) - len(some))
+
+    def __call__(self, column: pd.Series, rows: Rows) -> Any:
+        """Fill gaps."""
+        values = self.read(self.name, column, rows)[:, None]
+        return _filled(values, np.array([self.fill]), bool(self.n_gaps))
 
     @property
     def how(self) -> str:
@@ -118,12 +139,21 @@ class Booleans(Numbers):
 
 
 class Dates(Encoding):
-    """Dates and times: those of their parts that vary in training."""
+    """Dates and times: those of their parts that vary in training, centred as numbers are."""
 
     kind = "dates"
 
-    def __init__(self, name: str, form: str, parts: list[str], fill: NDArray[np.float64], n_gaps: int) -> None:
-        self.name, self.form, self.parts, self.fill, self.n_gaps = name, form, parts, fill, n_gaps
+    def __init__(
+        self,
+        name: str,
+        form: str,
+        parts: list[str],
+        fill: NDArray[np.float64],
+        scale: NDArray[np.float64],
+        n_gaps: int,
+    ) -> None:
+        self.name, self.form, self.parts = name, form, parts
+        self.fill, self.scale, self.n_gaps = fill, scale, n_gaps
 
     @classmethod
     def fit(cls, name: str, column: pd.Series, rows: Rows) -> Self:
@@ -137,8 +167,7 @@ class Dates(Encoding):
         some = every[~np.isnan(every).any(axis=1)]
         varied = [part for part, values in zip(PARTS, some.T, strict=True) if len(values) and np.ptp(values)]
         kept = [PARTS.index(part) for part in varied]
-        fill = np.median(some[:, kept], axis=0) if len(some) else np.zeros(len(kept))
-        return cls(name, form, varied, fill, len(every) - len(some))
+        return cls(name, form, varied, *_centre(some[:, kept]), len(every) - len(some))
 
     def __call__(self, column: pd.Series, rows: Rows) -> Any:
         """Return the parts of dates."""
@@ -148,7 +177,7 @@ class Dates(Encoding):
             row = int(wrong.argmax())
             raise date_fault(self.name, row, str(column.iloc[row]), self.form, rows)
         parts = _parts(times)[:, [PARTS.index(part) for part in self.parts]]
-        return _filled(parts, self.fill, bool(self.n_gaps))
+        return _centred(parts, self.fill, self.scale, bool(self.n_gaps))
 
     @property
     def features(self) -> list[str]:
@@ -249,13 +278,61 @@ class Text(Encoding):
 
 
 class Characters(Text):
-    """Strings of which there are many, short or dirty: TF-IDF of their pieces of two to four characters."""
+    """Strings of which there are many, short or dirty: TF-IDF of pieces of two to four characters, in few directions.
 
-    kind, units = "characters", "piece"
+    A column of names has hundreds of pieces, among which a forest would look in vain for what other columns say; its
+    leading singular vectors are as many features as other columns have.
+    """
+
+    kind, is_sparse, units = "characters", False, "piece"
     analysis: ClassVar[dict[str, Any]] = {"analyzer": "char_wb", "ngram_range": (2, 4)}
+    directions: NDArray[np.float64]
+
+    @classmethod
+    def fit(cls, name: str, column: pd.Series, rows: Rows) -> Self:
+        """Learn the pieces, how many rows have each, and the directions in which they vary most."""
+        one = super().fit(name, column, rows)
+        weights = Text.__call__(one, column, rows)
+        k = min(DIRECTIONS, *weights.shape)
+        if k < weights.shape[1]:
+            one.directions = TruncatedSVD(k, algorithm="randomized", random_state=0).fit(weights).components_.T
+        else:
+            one.directions = np.eye(k)
+        return one
+
+    def __call__(self, column: pd.Series, rows: Rows) -> Any:
+        """Project the weights of pieces."""
+        return np.asarray(super().__call__(column, rows) @ self.directions).round(DIGITS)
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features."""
+        return [f"{self.name}: direction {place + 1}" for place in range(self.directions.shape[1])]
+
+    @property
+    def how(self) -> str:
+        """What is done, in a few words."""
+        pieces = plural(len(self.terms), self.units)
+        return f"TF-IDF of {pieces}, in {plural(self.directions.shape[1], 'direction')}{_gaps(self.n_gaps)}"
 
 
 ENCODINGS: dict[str, type[Encoding]] = {one.kind: one for one in (Numbers, Booleans, Dates, Words, Characters, Text)}
+
+
+def _centre(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Median and standard deviation of each column, 0 and 1 where there is none."""
+    if not len(values):
+        return np.zeros(values.shape[1]), np.ones(values.shape[1])
+    with np.errstate(over="ignore"):
+        spread = values.std(axis=0)
+    return np.median(values, axis=0), np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
+
+
+def _centred(
+    values: NDArray[np.float64], fill: NDArray[np.float64], scale: NDArray[np.float64], tells_gaps: bool
+) -> NDArray[np.float64]:
+    """Return ``(x − median) / standard deviation`` of each column, gaps filled."""
+    return _filled((values - fill) / scale, np.zeros(len(fill)), tells_gaps)
 
 
 def _filled(values: NDArray[np.float64], fill: NDArray[np.float64], tells_gaps: bool) -> NDArray[np.float64]:
