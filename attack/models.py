@@ -32,13 +32,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from sklearn import (
     calibration,
+    compose,
     cross_decomposition,
     discriminant_analysis,
     ensemble,
     gaussian_process,
+    impute,
     kernel_ridge,
     linear_model,
     multiclass,
@@ -52,10 +55,12 @@ from sklearn import (
     tree,
 )
 from sklearn.base import BaseEstimator
+from sklearn.feature_extraction import text as vectorizers
 from threadpoolctl import threadpool_limits
 
 from attack.forging import INFO, SCHEMA, described, members_of, nodes_of, packed, saved, signed, text
-from clems import BR, CLEMS, LEARNERS, PLST, save
+from clems import BR, CLEMS, LEARNERS, PLST, TableEncoder, save
+from clems.learners.pipeline import reach
 from clems.persistence import ModelError, load, trust
 
 SECONDS = 10  # that a file may take
@@ -134,6 +139,21 @@ REGRESSORS = {
 }
 
 
+FIRST_STEPS = {
+    "table": TableEncoder(),
+    "terms": compose.make_column_transformer(
+        (vectorizers.TfidfVectorizer(min_df=2), "text"),
+        (preprocessing.OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=5), ["word"]),
+        (impute.SimpleImputer(add_indicator=True), ["size"]),
+    ),
+    "hashes": compose.make_column_transformer(
+        (vectorizers.HashingVectorizer(n_features=16), "text"),
+        (preprocessing.OneHotEncoder(drop="first", handle_unknown="ignore"), ["word"]),
+        (preprocessing.OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), ["name"]),
+    ),
+}
+
+
 def subjects() -> dict[str, Any]:
     """All kinds of models, fitted: every learner, on dense and sparse features; every estimator that may be saved."""
     made: dict[str, Any] = {}
@@ -150,7 +170,26 @@ def subjects() -> dict[str, Any]:
         made[f"clems: {name}"] = CLEMS(estimator=regressor, random_state=0).fit(X, Y)
     made["clems: random state"] = CLEMS(n_trees=2, random_state=np.random.RandomState(3)).fit(X, Y)
     made["clems: labels by name"] = CLEMS(n_trees=2).fit(X, [{"abc"[k] for k in np.flatnonzero(row)} for row in Y])
+    rows, labels = tables(120, 0), Y[np.arange(120) % len(Y)]
+    for name, first in FIRST_STEPS.items():
+        made[f"pipeline: {name}"] = pipeline.make_pipeline(first, CLEMS(n_trees=2, random_state=0)).fit(rows, labels)
     return made
+
+
+def tables(n: int, seed: int) -> pd.DataFrame:
+    """Rows of a table with text, words, dates and gaps."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "text": [" ".join(rng.choice(["refund", "vpn", "slow", "mail", "login"], 5)) for _ in range(n)],
+            "word": rng.choice(["a", "b", "c", "d"], n, p=[0.5, 0.3, 0.19, 0.01]),
+            "name": [f"{rng.choice(['Müller', 'Weiss'])} {row}" for row in rng.integers(0, 90, n)],
+            "when": (pd.Timestamp("2025-01-01") + pd.to_timedelta(rng.integers(0, 999, n), "h")).strftime(
+                "%Y-%m-%d %H:%M"
+            ),
+            "size": pd.Series(rng.random(n)).where(rng.random(n) > 0.1),
+        }
+    )
 
 
 # Mutations: each takes the members of a file and a source of chance, and changes the members.
@@ -398,13 +437,14 @@ def mutated(data: bytes, rng: random.Random) -> tuple[bytes, str]:
 
 def answers(model: Any) -> list[np.ndarray]:
     """What a model says about new rows."""
-    found = [model.predict(NEW)]
-    if hasattr(model, "predict_proba"):
-        found.append(model.predict_proba(NEW))
-    if hasattr(model, "expected_cost"):
-        found.append(model.expected_cost(NEW))
-    if model.cost_at_predict:
-        found.append(model.predict(NEW, cost="hamming"))
+    learner, rows, _ = reach(model, tables(20, 1) if isinstance(model, pipeline.Pipeline) else NEW)
+    found = [learner.predict(rows)]
+    if hasattr(learner, "predict_proba"):
+        found.append(learner.predict_proba(rows))
+    if hasattr(learner, "expected_cost"):
+        found.append(learner.expected_cost(rows))
+    if learner.cost_at_predict:
+        found.append(learner.predict(rows, cost="hamming"))
     return [np.asarray(one.toarray() if sparse.issparse(one) else one, float) for one in found]
 
 

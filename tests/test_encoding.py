@@ -185,6 +185,8 @@ def test_a_table_of_numbers_stays_as_it_is_unless_asked():
     ]
     assert encoded.feature_names == ["a"]
     assert encoded.take([0, 1]).encoder is encoded.encoder
+    with_id = read_table(io.BytesIO(text.encode()), "y", row_id="id", drop="b", encode=True)
+    assert (with_id.encoder, with_id.feature_names) == (None, ["a"])
     nothing_to_do = read_table(io.BytesIO(text.encode()), "y", drop=["id", "b"], encode=True)
     assert (nothing_to_do.encoder, nothing_to_do.feature_names) == (None, ["a"])
 

@@ -86,7 +86,7 @@ def _model(file: str, json: bool) -> None:
         typer.echo(printable(f"{name:<24}{value}"))  # no control characters of an untrusted file reach the terminal
     if info["columns"]:
         typer.echo("columns")
-    for line in column_lines([[*map(str, told), "", "", ""][:3] for told in info["columns"]]):
+    for line in column_lines(info["columns"]):
         typer.echo(line)
 
 

@@ -338,6 +338,10 @@ def _info_in(file: ZipFile, size: int) -> ModelInfo:
     info = ModelInfo(**said)
     if not all(isinstance(getattr(info, name), kinds) for name, kinds in KINDS.items()):
         raise ModelError("it is damaged.")
+    if not all(
+        isinstance(column, list) and len(column) == 3 and {*map(type, column)} == {str} for column in info.columns
+    ):
+        raise ModelError("it is damaged.")
     return info
 
 

@@ -153,7 +153,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if (twice := first_repeated(features)) is not None:
             raise rows.fault(f"two features would be called {twice!r}; rename a column")
         self._names = names if names_rows is None else [names_rows, *names]
-        self._encodings, self._left_out = encodings, left_out
+        self._n_columns, self._encodings, self._left_out = len(names), encodings, left_out
         self.feature_names_in_ = np.array([one.name for one in encodings], object)
         self.n_features_in_ = len(encodings)
         self._is_sparse = any(one.is_sparse for one in encodings) or len(features) > WIDE
@@ -213,8 +213,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def is_plain(self) -> bool:
         """Whether all columns are numbers without gaps, so that nothing is done with them."""
-        kept = [one for one in self._encodings if one.kind in ("numbers", "booleans") and not one.n_gaps]
-        return len(kept) == len(self._names)
+        plain = [one for one in self._encodings if one.kind in ("numbers", "booleans") and not one.n_gaps]
+        return len(plain) == self._n_columns
 
     @property
     def left_out(self) -> list[str]:
