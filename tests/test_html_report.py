@@ -36,7 +36,7 @@ X, DIGITS = digit_scenes(300, random_state=0)
 Y = DIGITS[:, :5]
 NAMES = ["nil", "one", "two", "three", "four"]
 TRAIN, TEST = slice(0, 200), slice(200, 300)
-SECTIONS = ["decision", "savings", "criteria", "map", "expected", "handing-over", "labels", "mistakes", "what-if"]
+SECTIONS = ["savings", "decision", "criteria", "map", "expected", "handing-over", "labels", "mistakes", "what-if"]
 PIXELS = [f"p{k}" for k in range(121)]
 EVIL = "<script>alert(1)</script>"
 
@@ -427,7 +427,7 @@ def test_faults_are_reported_in_a_sentence(model, tmp_path, monkeypatch):
         write_report(*given, images=X[:3])
     with pytest.raises(ValueError, match="There are 2 names for 121 features"):
         write_report(*given, feature_names=["a", "b"])
-    with pytest.raises(TypeError, match="A report needs a learner of clems; got KNeighborsClassifier"):
+    with pytest.raises(TypeError, match=r"A report needs a learner of clems, or .* got a KNeighborsClassifier"):
         write_report(KNeighborsClassifier(), *given[1:])
     with pytest.raises(NotFittedError):
         write_report(CLEMS(), *given[1:])

@@ -19,7 +19,7 @@ SWITCHES = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
 ]
-SECTIONS = ["decision", "savings", "criteria", "map", "expected", "handing-over", "labels", "mistakes", "what-if"]
+SECTIONS = ["savings", "decision", "criteria", "map", "expected", "handing-over", "labels", "mistakes", "what-if"]
 EVIL = "<script>alert(1)</script>"
 NAMES = [EVIL, *"abcdefghi"]
 WIDTHS = [390, 1400]
