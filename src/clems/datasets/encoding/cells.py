@@ -14,6 +14,7 @@ from pandas.api import types
 Texts = NDArray[Any]  # of str, "" where a cell is missing
 Values = NDArray[np.float64]  # NaN where a cell is missing
 
+BLANKS = " \t\n\r\v\f\0"  # and NUL, which numpy drops from the ends of text
 ISO = "ISO8601"
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%d.%m.%y")
 DATES = (ISO, *(day + time for day in _DAYS for time in ("", " %H:%M", " %H:%M:%S")))  # forms of dates, in text
@@ -61,7 +62,7 @@ def texts_of(column: pd.Series) -> Texts:
 def _text(cell: Any) -> str:
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e16:  # numpy's double is a float, too
         return str(int(cell))
-    return str(cell).strip()
+    return str(cell).strip(BLANKS)
 
 
 def times_of(column: pd.Series, form: str) -> pd.Series:

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
+from sklearn.utils.extmath import randomized_svd, svd_flip
 
 from clems.datasets.columns import binary
 from clems.datasets.encoding.cells import ISO, Values, numbers_of, texts_of, times_of, without_categories
@@ -295,7 +295,8 @@ class Characters(Text):
         weights = Text.__call__(one, column, rows)
         k = min(DIRECTIONS, *weights.shape)
         if k < weights.shape[1]:
-            one.directions = TruncatedSVD(k, algorithm="randomized", random_state=0).fit(weights).components_.T
+            U, _, V = randomized_svd(weights, k, n_iter=5, flip_sign=False, random_state=0)
+            one.directions = svd_flip(U, V, u_based_decision=False)[1].T
         else:
             one.directions = np.eye(k)
         return one
