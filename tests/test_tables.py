@@ -227,6 +227,8 @@ OF_UNUSUAL_CELLS = (
 
 
 @example([["", "\0"]], None, ".")  # the end of a cell, to pandas 2.2
+@example([["", "x"], ["True", ""]], None, ".")  # true, to pandas
+@example([["", "9" * 30], ["", "1e999"]], None, ".")  # words, to pandas
 @given(*OF_UNUSUAL_CELLS)
 @settings(deadline=None, max_examples=150)
 def test_pandas_changes_nothing(rows, nominal, decimal):

@@ -36,14 +36,19 @@ def float_of(cell: Any) -> float:
 
 
 def numbers_of(column: pd.Series) -> Values | None:
-    """Find the numbers of a column that holds numbers or booleans, NaN where one is missing."""
+    """Find the numbers of a column that holds numbers or booleans, NaN where one is missing.
+
+    Objects that are all booleans, as pandas reads them beside what is missing, are words, as they are cell by cell.
+    """
     if types.is_complex_dtype(column.dtype):
         return None
     if types.is_bool_dtype(column.dtype) or types.is_numeric_dtype(column.dtype):
         return np.asarray(column.to_numpy(np.float64, na_value=np.nan))
-    if column.dtype == object and all(isinstance(cell, Real | Decimal) or is_missing(cell) for cell in column):
-        return np.array([float_of(cell) for cell in column])
-    return None
+    if column.dtype != object or not all(isinstance(cell, Real | Decimal) or is_missing(cell) for cell in column):
+        return None
+    if {type(cell) for cell in column if not is_missing(cell)} == {bool}:
+        return None
+    return np.array([float_of(cell) for cell in column])
 
 
 def without_categories(column: pd.Series) -> pd.Series:

@@ -109,8 +109,13 @@ def _by_pandas(text: bytes, n_rows: int, form: Form) -> pd.DataFrame | None:
 
 
 def _is_misread(column: pd.Series) -> bool:
-    """Whether pandas has met whole numbers from 2**63 on: it forgets what is missing then, or reads 1_0 as 10."""
-    return bool(column.isin(MISSING_MARKS).any()) or any(type(cell) is int for cell in column.dropna().iloc[:1])
+    """Whether pandas has met whole numbers from 2**63 on.
+
+    It forgets what is missing then, reads 1_0 as 10, or takes a column of numbers for words.
+    """
+    if bool(column.isin(MISSING_MARKS).any()) or any(type(cell) is int for cell in column.dropna().iloc[:1]):
+        return True
+    return any(type(cell) is str and len(cell) > 18 and cell.strip().lstrip("+-").isdigit() for cell in column)
 
 
 def _by_cells(text: bytes, n_rows: int, form: Form) -> pd.DataFrame:
