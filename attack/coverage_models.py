@@ -1,7 +1,7 @@
 """Coverage-guided fuzzing of the model loader: files grow towards parts of `clems.persistence` that none has reached.
 
 A file is changed by the mutations of `attack.models`, which know what a model file consists of, or byte by byte;
-signed, loaded and asked to predict. A crash, a hang of ten seconds, three gibibytes of memory, or an exception of the
+signed, loaded and asked to predict. A crash, a hang of ten seconds, six gibibytes of memory, or an exception of the
 loader that is no `ModelError` ends the run, and the file is kept. Needs atheris: ``pip install atheris``.
 """
 
@@ -84,7 +84,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     options.corpus.mkdir(parents=True, exist_ok=True)
     options.found.mkdir(parents=True, exist_ok=True)
-    flags = [sys.argv[0], "-timeout=10", "-rss_limit_mb=3072", "-max_len=200000", f"-artifact_prefix={options.found}/"]
+    flags = [sys.argv[0], "-timeout=10", "-rss_limit_mb=6144", "-max_len=200000", f"-artifact_prefix={options.found}/"]
     if options.merge:
         flags += ["-merge=1", str(options.corpus), str(options.merge)]
     else:

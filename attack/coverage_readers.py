@@ -24,7 +24,7 @@ with atheris.instrument_imports(include=["clems.datasets"]):
 
 from scipy import sparse
 
-MEMORY = 2048  # MiB
+MEMORY = 6144  # MiB, of which most is the fuzzer's own: it grows with the number of inputs
 SECONDS = 10  # of one input
 MOST = 4096  # bytes of one input
 NAMES = list(READERS)

@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from clems import CLEMS, COSTS, f_beta, get_cost, get_criterion, weighted_hamming
 from clems.datasets import digit_scenes
-from clems.decisions.candidates import searched_from_candidates
+from clems.decisions.best_candidate import searched_from_candidates
 from clems.decisions.decide import DECODERS
 from clems.decisions.nearest import nearest
 from clems.decisions.rules import rule_for

@@ -18,8 +18,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from clems import COSTS, f_beta, get_cost, weighted_hamming
-from clems.decisions.by_size import FEW, affine_coefficients, best_of_each_size
-from clems.decisions.candidates import (
+from clems.decisions.best_candidate import (
     best_candidate,
     changes_help,
     improvable,
@@ -28,6 +27,7 @@ from clems.decisions.candidates import (
     roughly_searched_from_candidates,
     searched_from_candidates,
 )
+from clems.decisions.by_size import FEW, affine_coefficients, best_of_each_size
 from clems.decisions.decide import DECODERS, TIE, decide, expected_costs, roughly_decide, top_k
 from clems.decisions.rules import RULES, above_threshold, least_expected, most_likely, rule_for
 from clems.decisions.search import RARE, improved, improved_by_prefixes

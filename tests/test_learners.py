@@ -958,6 +958,11 @@ def bad_parameters(learner):
             ("best", "decoder must be one of 'auto', 'nearest', 'expected', 'exact'; got 'best'"),
             (None, "decoder must be one of"),
         ],
+        "experts": [
+            ("kernel", "^experts must be 'auto', None or a list of names and classifiers; got 'kernel'"),
+            (1, "^experts must be 'auto', None or a list of names and classifiers; got 1"),
+            (["kernel"], "^An expert must be a classifier or one of 'linear', 'gaussian'; got 'kernel'"),
+        ],
         "depths": [
             ((), "depths must hold at least one depth, or be None"),
             *(((5, value), "each of depths must be a whole number of at least 1; got") for value in (0, -1, 1.5)),

@@ -12,7 +12,7 @@ from clems import COSTS, CRITERIA
 from clems.costs.criteria import label_criteria, mean_of
 from clems.decisions.decide import DECODERS
 from clems.posterior.choosing import SHARPNESS, THRESHOLD, choose, choose_shape
-from clems.posterior.judging import LEAST, log_loss_per_row, mean_and_error, one_standard_error, valley
+from clems.posterior.one_standard_error import LEAST, log_loss_per_row, mean_and_error, one_standard_error, valley
 
 
 def looked_up(table):

@@ -45,7 +45,7 @@ def test_realised_and_expected_savings_are_sums_of_costs(learner, cost):
     fitted = learner(PRICES, n_trees=5, random_state=0).fit(X[TRAIN], Y[TRAIN])
     row_cost = PRICES if cost is None else get_cost(cost)
     found = savings(fitted, X[TEST], Y[TEST], cost, unit="€", rule=rule, Y_train=Y[TRAIN])
-    posterior, predicted = fitted.posterior(X[TEST]), fitted.predict(X[TEST], cost)
+    posterior, predicted = fitted.posterior(X[TEST], cost), fitted.predict(X[TEST], cost)
     others = {
         "½ thresholds": fitted.predict_proba(X[TEST]) > 0.5,
         "predicting nothing": np.zeros((80, 4), int),

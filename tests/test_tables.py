@@ -493,6 +493,20 @@ def test_one_hot_is_limited():
         read(text, "y", nominal="one-hot", limits=Limits(total=1 << 20))
 
 
+def test_parquet_whose_parts_have_other_rows_than_the_whole(tmp_path):
+    """Room for all rows of a part would be made: such a file of 2,626 bytes took 15 GiB."""
+    path, messages = tmp_path / "table.parquet", set()
+    pd.DataFrame({"x": [1.0, 2.0, 3.0], "y": [0, 1, 1]}).to_parquet(path)
+    whole = path.read_bytes()
+    for place in (one.start() for one in re.finditer(rb"\x16\x06", whole)):  # numbers of 64 bits that are 3
+        path.write_bytes(whole[: place + 1] + b"\x0c" + whole[place + 2 :])
+        try:
+            read_table(path, "y")
+        except DataError as error:
+            messages.add(str(error).partition("(")[2])
+    assert {"3 rows in all, and 6 in its parts).", "6 rows in all, and 3 in its parts)."} <= messages
+
+
 def test_parquet(tmp_path):
     frame = pd.DataFrame({"x": [1.5, None], "kind": pd.Categorical(["u", "v"]), "y": [True, False], "t": [["a"], []]})
     frame.to_parquet(tmp_path / "table.parquet")

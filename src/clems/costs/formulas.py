@@ -1,4 +1,4 @@
-"""Costs: the formulas, `COSTS` by name, and `PARAMETRISED`, costs of numbers. The one place to add a cost."""
+"""Costs: the formulas, `COSTS` by name, `PARAMETRISED` with numbers, and `get_cost`, which reads "f_beta(2)"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Costs as text, for command lines and experiment files: a name, a file of prices, or a function of the user's."""
+"""Costs as command lines and experiment files give them: files of prices, functions, or what `get_cost` reads."""
 
 from __future__ import annotations
 

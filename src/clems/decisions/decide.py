@@ -11,7 +11,7 @@ import numpy as np
 from clems.arrays import Bits, Floats, row_blocks
 from clems.checks import check_count
 from clems.costs.cost import Cost
-from clems.decisions.candidates import best_candidate
+from clems.decisions.best_candidate import best_candidate
 from clems.decisions.nearest import nearest_candidate
 from clems.decisions.rules import Decide, rule_for
 from clems.decisions.search import expected_of_each

@@ -35,8 +35,8 @@ from clems.learners.regression import fit_regressor, make_regressor
 from clems.posterior.choosing import choose
 from clems.posterior.distribution import Posterior
 from clems.posterior.experts import EXPERTS, FitExpert, expert_for
-from clems.posterior.held_out import HeldOutRows, mixture_for
 from clems.posterior.mixture import MixedPosterior, evidence_of
+from clems.posterior.mixture_choice import HeldOutRows, mixture_for
 from clems.posterior.source import (
     FOLDS,
     Settings,
@@ -295,7 +295,7 @@ class CLEMS(PosteriorClassifier):
 
     def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
         decoders, depths, sharpness = self._decoders(), self._checked_depths(), self._checked_sharpness()
-        experts = {} if as_in_paper(decoders) else self._checked_experts(X)
+        experts = self._checked_experts(X)
         regressor = None if self.estimator is None else make_regressor(self, random_state)
         self._embed(Y, weight, random_state)
         labels, groups, frequency = self.candidates_.labels, self.candidates_.index, self.candidates_.frequency
@@ -305,7 +305,7 @@ class CLEMS(PosteriorClassifier):
             source = self._grow(training, settings, as_in_paper(decoders), random_state)
         else:
             source = self._regress(regressor, training, settings, decoders, random_state)
-        consulted = self._consult(experts, source, X, Y, weight, random_state)
+        consulted = self._consult({} if as_in_paper(decoders) else experts, source, X, Y, weight, random_state)
         self._choose(source, Y, weight, decoders, sharpness, consulted)
 
     def _embed(self, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:

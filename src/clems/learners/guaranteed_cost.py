@@ -271,6 +271,7 @@ class GuaranteedCost(BaseEstimator):  # type: ignore[misc]
             return predicted, expected
 
         def question(posterior: Posterior) -> tuple[Bits, Floats]:
+            posterior = model.posterior_for(posterior, self.cost)
             predicted = model.decide(posterior, self.cost)
             return predicted, expected_costs(posterior, cost, predicted)
 

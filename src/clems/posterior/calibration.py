@@ -19,7 +19,7 @@ from scipy.special import expit, log1p
 from sklearn.isotonic import IsotonicRegression
 
 from clems.arrays import Bits, Floats, Integers, Weights
-from clems.posterior.judging import log_loss_per_row, one_standard_error
+from clems.posterior.one_standard_error import log_loss_per_row, one_standard_error
 
 LEAST = 1e-6  # probabilities nearer to 0 or 1 count as if they were this far
 SHRINKAGE = 3.0  # precision with which the line of a label is expected to be that of all labels

@@ -24,7 +24,7 @@ from clems.posterior.calibration import Calibrator, Unchanged, calibrate
 from clems.posterior.distribution import Posterior, sharpened
 from clems.posterior.given import shares_of_candidates
 from clems.posterior.independent import IndependentPosterior
-from clems.posterior.judging import log_loss_per_row, one_standard_error
+from clems.posterior.one_standard_error import log_loss_per_row, one_standard_error
 
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 SHARPNESS = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4, 0.3)

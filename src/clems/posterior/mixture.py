@@ -28,6 +28,7 @@ WEIGHTS = (0.15, 0.3, 0.5, 0.75)  # of experts to choose from, beside 0
 PRIOR = 0.01  # ε
 SURE = 1e-4  # probabilities of experts nearer to 0 or 1 count as if they were this far
 FEW = 0.1  # share of ones below which label vectors are multiplied as a sparse matrix
+DIGITS = 20  # binary digits of evidence
 NEGLIGIBLE = 1e-3  # most that shares of a row that are left out may add up to
 
 
@@ -48,9 +49,14 @@ class Mixture:
 
 
 def evidence_of(probabilities: Sequence[Floats], prior: Floats) -> Floats:
-    """Mean evidence of experts: ``logit p_k − logit π_k`` for each label of each row, shape (n, K)."""
+    """Mean evidence of experts: ``logit p_k − logit π_k`` for each label of each row, shape (n, K).
+
+    It is rounded to `DIGITS` binary digits after the point: linear algebra rounds differently from one processor to the
+    next, and what follows should not.
+    """
     logits = [logit(np.clip(one, SURE, 1 - SURE)) for one in probabilities]
-    return np.asarray(np.mean(logits, axis=0) - logit(np.clip(prior, SURE, 1 - SURE)))
+    evidence = np.mean(logits, axis=0) - logit(np.clip(prior, SURE, 1 - SURE))
+    return np.asarray(np.ldexp(np.rint(np.ldexp(evidence, DIGITS)), -DIGITS))
 
 
 def mixed(share: Any, labels: Bits, evidence: Floats, prior: Floats, mixture: Mixture) -> Any:

@@ -38,12 +38,21 @@ def _opened(file: IO[bytes], source: Source) -> Iterator[tuple[Any, list[str]]]:
         table = parquet.ParquetFile(file)
         names = [name for name in table.schema_arrow.names if not INDEX.fullmatch(name)]
         check_names(names, source)
+        _check_rows(table.metadata, source)
         yield table, names
     except DataError:
         raise
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
         reason = str(error).strip().split("\n")[0][:120].rstrip(".")
         raise source.fault(f"it is not a whole Parquet file ({reason})") from None
+
+
+def _check_rows(metadata: Any, source: Source) -> None:
+    """Refuse a file whose parts say that they have other rows than the whole: room for all of them would be made."""
+    rows = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+    if min(rows, default=0) < 0 or sum(rows) != metadata.num_rows:
+        numbers = f"{metadata.num_rows} rows in all, and {sum(rows)} in its parts"
+        raise source.fault(f"it is not a whole Parquet file ({numbers})")
 
 
 def parquet_pieces(file: IO[bytes], source: Source, rows: int) -> Iterator[pd.DataFrame]:

@@ -15,8 +15,8 @@ from clems.arrays import Bits, Floats, Integers, Weights
 from clems.costs.criteria import Criterion
 from clems.decisions.decide import roughly_decide
 from clems.posterior.distribution import Posterior
-from clems.posterior.judging import log_loss_per_row, one_standard_error, valley
 from clems.posterior.mixture import WEIGHTS, MixedPosterior, Mixture, mixing_parts, mixing_shares
+from clems.posterior.one_standard_error import log_loss_per_row, one_standard_error, valley
 
 
 @dataclass(frozen=True, eq=False)
