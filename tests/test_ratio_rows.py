@@ -45,6 +45,7 @@ def test_costs_are_divided_repetition_by_repetition():
     assert ratios["rank"].value == pytest.approx((1.5 + 1) / 2)
     assert "PCC over BR" in legend[0]
     assert "Of 2 cells 0 lie above 1" in legend[1]  # 1.25 ± 0.25
+    assert f"of PCC: {np.sqrt(0.35 * 1.25):.3f} (" in legend[2]
     frame.loc[frame["learner"] == "pcc", "value"] += 3 * (frame["criterion"] == "rank")
     assert "Of 2 cells 1 lie above 1 by more than a standard error: PCC on" in ratio_rows(plan_of(), frame)[1][1]
 

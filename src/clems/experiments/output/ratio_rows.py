@@ -51,7 +51,17 @@ def ratio_rows(plan: Plan, frame: pd.DataFrame) -> tuple[list[Row], list[str]]:
         f"Mean cost of test rows over that of another entry, on the same splits: {pairs}. Below 1 is better. Mean ± "
         "standard error of the ratio over repetitions; of scores the cost is 1 − score.",
         f"{verdict}: {'; '.join(above)}." if above else f"{verdict}.",
+        *(_geometric_means(titles[name], name, rows) for name in over),
     ]
+
+
+def _geometric_means(title: str, name: str, rows: list[Row]) -> str:
+    """Say what the geometric mean of an entry's ratios is, over all rows and over those of each dataset."""
+    values = pd.DataFrame([(row.dataset, row.cells[name].value) for row in rows], columns=["dataset", "ratio"]).dropna()
+    logs = np.log(values["ratio"])
+    means = np.exp(logs.groupby(values["dataset"], sort=False).mean())
+    parts = ", ".join(f"{dataset} {mean:.3f}" for dataset, mean in means.items())
+    return f"Geometric mean of the ratios of {title}: {np.exp(logs.mean()):.3f} ({parts})."
 
 
 def expected_table(plan: Plan, frame: pd.DataFrame) -> Table:
