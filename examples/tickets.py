@@ -33,9 +33,9 @@ def tickets(n, seed):
     texts = []
     for row in Y:
         words = [*rng.choice(FILLER.split(), rng.integers(6, 14))]
-        for has, told in zip(row, TAGS.values(), strict=True):
+        for has, typical in zip(row, TAGS.values(), strict=True):
             if rng.random() < (0.8 if has else 0.06):  # some tickets do not say it, some say it of something else
-                words.insert(rng.integers(len(words) + 1), rng.choice(told))
+                words.insert(rng.integers(len(words) + 1), rng.choice(typical))
         texts.append(" ".join(words).capitalize() + rng.choice([".", "!", "; danke!", "?"]))
     created = pd.Timestamp("2025-01-01") + pd.to_timedelta(rng.integers(0, 300 * 24, n), "h")
     company = [f"{rng.choice(['Müller', 'Weiß', 'Maier', 'Schulz'])} {rng.choice(['GmbH', 'AG'])}" for _ in range(n)]

@@ -64,3 +64,9 @@ FULL = 0.1  # share of entries other than 0 above which a dense matrix multiplie
 def dense_if_full(matrix: Any) -> Any:
     """Return a sparse matrix as it multiplies fastest; sums may then depend, up to rounding, on the other rows."""
     return matrix.toarray() if matrix.nnz > FULL * matrix.shape[0] * matrix.shape[1] else matrix
+
+
+def share_of_entries(X: Any) -> float:
+    """Share of the entries of a dense or sparse matrix that are other than 0."""
+    entries = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
+    return float(entries / max(X.shape[0] * X.shape[1], 1))

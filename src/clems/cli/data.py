@@ -50,7 +50,7 @@ def model_and_rows(
 ) -> tuple[Loaded, Any, Any]:
     """Load a model, and read all rows of a file with the features and labels that the model has.
 
-    What training was told of tags and text need not be told again.
+    Options of training about tags and text need not be given again.
     """
     import numpy as np
     from scipy import sparse

@@ -125,8 +125,8 @@ def fit(
         model.fit(data.feature_frame() if data.encoder is None else data.X, data.label_frame())
         whole = model if data.encoder is None else Pipeline([("columns", data.encoder), ("learner", model)])
         update(None, f"Saving {output}")
-        told = {**vars(tags), "id": row_id, "unit": unit, "delimiter": text.delimiter, "decimal": text.decimal}
-        reading = {name: value for name, value in told.items() if value is not None}
+        options = {**vars(tags), "id": row_id, "unit": unit, "delimiter": text.delimiter, "decimal": text.decimal}
+        reading = {name: value for name, value in options.items() if value is not None}
         save(whole, output, reading=reading)
     info = info_of(whole, reading)
     if json:

@@ -46,7 +46,7 @@ def report(
 ) -> None:
     """Write a report on a model: savings, criteria, the label map, expected costs, labels, mistakes, other costs.
 
-    Labels are matched to those of the model by name; what training was told of tags and the unit is remembered.
+    Labels are matched to those of the model by name; the options of training about tags and the unit are remembered.
     The report is one HTML file that needs no network.
 
     Examples

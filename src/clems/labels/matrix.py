@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from clems.arrays import Bits, Labels, canonical
+from clems.arrays import Bits, Floats, Labels, canonical
 
 MOST_WEIGHT = 1e100  # of a row
 
@@ -118,6 +118,11 @@ def as_weights(weight: Any, n: int) -> NDArray[np.float64]:
             f"{1 / MOST_WEIGHT:.0e} and {MOST_WEIGHT:.0e}, so that weights can be squared and summed."
         )
     return weights
+
+
+def constant_labels(Y: Bits) -> Floats:
+    """Return the value of each label that is the same in all rows, NaN for the others, shape (K,)."""
+    return np.where((Y[0] == Y).all(axis=0), Y[0], np.nan)
 
 
 def as_label_pair(Y: Any, P: Any, *, rowwise: bool) -> tuple[Labels, Labels]:

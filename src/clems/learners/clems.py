@@ -389,10 +389,12 @@ class CLEMS(PosteriorClassifier):
     ) -> Callable[[Posterior], HeldOutRows] | None:
         """Train experts; return what adds their evidence to the posterior of the held-out rows, None without any."""
         self.experts_: dict[str, Any] = {}
-        rows, labels, held_out = source.rows, as_dense(Y), []
-        if not experts or not len(rows) or (labels == labels[0]).all():
+        rows = source.rows
+        if not experts or not len(rows):
             return None
-        start = perf_counter()
+        start, labels, held_out = perf_counter(), as_dense(Y), []
+        if (labels == labels[0]).all():
+            return None
         for name, fit in experts.items():
             self.experts_[name], probable = fit(X, labels, weight, rows, random_state)
             held_out.append(probable)
@@ -438,7 +440,10 @@ class CLEMS(PosteriorClassifier):
         forest = self._reader(X, self.n_jobs)
         if not self.experts_:
             return forest.sharpened(self.sharpness_)
-        evidence = evidence_of([expert(X) for expert in self.experts_.values()], self._label_share)
+
+        def evidence() -> Floats:
+            return evidence_of([expert(X) for expert in self.experts_.values()], self._label_share)
+
         return MixedPosterior(forest, evidence, self._prior, self.mixture_)
 
     def posterior_for(self, posterior: Posterior, cost: AnyCost | None) -> Posterior:

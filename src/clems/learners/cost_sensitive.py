@@ -23,7 +23,7 @@ from clems.checks import check_count
 from clems.costs.cost import Cost
 from clems.costs.criteria import Criterion, label_criteria
 from clems.embedding.candidates import distinct_rows
-from clems.labels.matrix import as_dense
+from clems.labels.matrix import as_dense, constant_labels
 from clems.learners.base import check_estimator, new_seed, seeded
 from clems.learners.by_division import Problem, fit_problem
 from clems.learners.by_posterior import AnyCost, PosteriorClassifier
@@ -438,11 +438,6 @@ def takes_all_labels(estimator: Any) -> bool:
     """Whether a classifier says that it learns a matrix of labels."""
     tags = get_tags(estimator)
     return bool(tags.target_tags.multi_output or (tags.classifier_tags and tags.classifier_tags.multi_label))
-
-
-def constant_labels(Y: Bits) -> Floats:
-    """Return the value of each label that is the same in all rows, NaN for the others, shape (K,)."""
-    return np.where((Y[0] == Y).all(axis=0), Y[0], np.nan)
 
 
 def frequencies(index: Integers, weight: Weights, size: int, rows: Any = slice(None)) -> Floats:

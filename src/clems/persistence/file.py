@@ -87,7 +87,7 @@ class ModelInfo:
     columns : list of list of str
         Of a model that takes a table: name, kind and what is done with each column.
     reading : dict
-        How the command reads data for it unless told otherwise: `tags`, `separator`, `id`, `unit` and the like.
+        How the command reads data for it unless options say otherwise: `tags`, `separator`, `id`, `unit` and the like.
     """
 
     clems: str
@@ -134,7 +134,7 @@ def save(model: Any, path: str | os.PathLike[str], *, reading: Mapping[str, str]
     path : str or path
         The file; ``.clems`` is the usual ending. One that exists is replaced when all is written.
     reading : mapping of str to str, default=None
-        How commands read data for it unless told otherwise, see :class:`ModelInfo`.
+        How commands read data for it unless options say otherwise, see :class:`ModelInfo`.
 
     Examples
     --------

@@ -250,12 +250,14 @@ class Posterior:
             points=None if self._points is None else lambda: self.points[rows],
             embedded=self.embedded,
         )
-        # What is derived from the label vectors alone is the same.
-        vars(part).update(
-            {name: value for name, value in vars(self).items() if name in ("float_labels", "sizes", "_by_size")}
-        )
-        part.names = self.names
-        return part
+        return self._alike(part)
+
+    def _alike(self, other: Posterior) -> Posterior:
+        """Hand over to a posterior of the same label vectors what is derived from these alone, and their names."""
+        derived = ("float_labels", "sizes", "_by_size")
+        vars(other).update({name: value for name, value in vars(self).items() if name in derived})
+        other.names = self.names
+        return other
 
     def sharpened(self, power: float) -> Posterior:
         """Return the posterior whose shares are raised to a power and normalised: ``q_i ← q_i^a / Σ_j q_j^a``.

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from clems.arrays import Bits, Floats, Integers, Weights
+from clems.arrays import Bits, Floats, Integers, Weights, share_of_entries
+from clems.labels.matrix import constant_labels
 from clems.posterior.calibration import Sigmoid, fit_sigmoid
 from clems.posterior.ridge_expert import Gaussian, Linear, fit_ridge
 
@@ -73,12 +73,6 @@ class ExpertKind:
     fit: FitExpert
 
 
-def share_of_entries(X: Any) -> float:
-    """Share of the entries of features that are other than 0."""
-    entries = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
-    return float(entries / max(X.shape[0] * X.shape[1], 1))
-
-
 def fit_ridge_expert(
     kernel: Callable[[Any], Linear | Gaussian],
     X: Any,
@@ -88,7 +82,7 @@ def fit_ridge_expert(
     random_state: np.random.RandomState,
 ) -> tuple[Expert, Floats]:
     """Fit a kernel ridge regression to the labels that vary, and sigmoids to its scores of held-out rows."""
-    constant = np.where((Y[0] == Y).all(axis=0), Y[0], np.nan)
+    constant = constant_labels(Y)
     varied = np.flatnonzero(np.isnan(constant))
     weights = np.ones(len(Y)) if weight is None else weight
     some = max(len(rows), CALIBRATED // max(len(varied), 1))

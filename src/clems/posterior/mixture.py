@@ -12,7 +12,7 @@ the forest alone, whose shares are raised to a power. Sharpness and weight are c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,12 +22,11 @@ from scipy import sparse
 from scipy.special import logit
 
 from clems.arrays import Bits, Floats
-from clems.posterior.distribution import Posterior, sharpened
+from clems.posterior.distribution import SPARSE, Posterior, sharpened
 
 WEIGHTS = (0.15, 0.3, 0.5, 0.75)  # of experts to choose from, beside 0
 PRIOR = 0.01  # ε
 SURE = 1e-4  # probabilities of experts nearer to 0 or 1 count as if they were this far
-FEW = 0.1  # share of ones below which label vectors are multiplied as a sparse matrix
 DIGITS = 20  # binary digits of evidence
 NEGLIGIBLE = 1e-3  # most that shares of a row that are left out may add up to
 
@@ -59,7 +58,7 @@ def evidence_of(probabilities: Sequence[Floats], prior: Floats) -> Floats:
     return np.asarray(np.ldexp(np.rint(np.ldexp(evidence, DIGITS)), -DIGITS))
 
 
-def mixed(share: Any, labels: Bits, evidence: Floats, prior: Floats, mixture: Mixture) -> Any:
+def mixed(share: Any, labels: Bits, evidence: Floats | None, prior: Floats, mixture: Mixture) -> Any:
     """Mix the shares of a forest with the evidence of experts.
 
     Parameters
@@ -68,8 +67,8 @@ def mixed(share: Any, labels: Bits, evidence: Floats, prior: Floats, mixture: Mi
         The forest's.
     labels : ndarray of shape (L, K)
         The candidates.
-    evidence : ndarray of shape (n, K)
-        The experts'.
+    evidence : ndarray of shape (n, K) or None
+        The experts'; it may be None if they have no weight.
     prior : ndarray of shape (L,) or (n, L)
         How frequent candidates are.
     mixture : Mixture
@@ -80,7 +79,7 @@ def mixed(share: Any, labels: Bits, evidence: Floats, prior: Floats, mixture: Mi
     CSR array of shape (n, L)
         Rows sum to 1; shares that are left out add up to at most `NEGLIGIBLE`.
     """
-    if mixture.weight == 0:
+    if mixture.weight == 0 or evidence is None:
         return sharpened(share, mixture.sharpness)
     return sparse.csr_array(mixing_shares(*mixing_parts(share, labels, evidence, prior), mixture))
 
@@ -97,7 +96,7 @@ def mixing_parts(share: Any, labels: Bits, evidence: Floats, prior: Floats) -> t
     """
     with np.errstate(divide="ignore"):
         forest = np.log((1 - PRIOR) * share.toarray() + PRIOR * prior)
-    if labels.mean() < FEW:
+    if labels.mean() < SPARSE:
         return forest, np.asarray(sparse.csr_array(labels, dtype=np.float64) @ evidence.T).T
     return forest, evidence @ labels.T.astype(np.float64)
 
@@ -119,26 +118,34 @@ class MixedPosterior(Posterior):
     ----------
     forest : Posterior
         What the forest says of n rows; points in the embedded space are its own.
-    evidence : ndarray of shape (n, K)
-        What experts say, see :func:`evidence_of`.
+    evidence : ndarray of shape (n, K), or callable without parameters that returns it
+        What experts say, see :func:`evidence_of`; they are asked only where they have a weight.
     prior : ndarray of shape (L,) or (n, L)
         How frequent candidates are.
     mixture : Mixture
         How they are mixed.
     """
 
-    def __init__(self, forest: Posterior, evidence: Floats, prior: Floats, mixture: Mixture) -> None:
+    def __init__(
+        self, forest: Posterior, evidence: Floats | Callable[[], Floats], prior: Floats, mixture: Mixture
+    ) -> None:
         self.forest = forest
-        self.evidence = evidence
+        self._evidence = evidence
         self.prior = prior
         self.mixture = mixture
         self.labels, self.shared, self.embedded = forest.labels, forest.shared, forest.embedded
         self._points = None if forest._points is None else lambda: forest.points
 
     @cached_property
+    def evidence(self) -> Floats:
+        """What experts say, shape (n, K)."""
+        return self._evidence() if callable(self._evidence) else self._evidence
+
+    @cached_property
     def share(self) -> Any:
         """How probable each label vector is for each row, a CSR array of shape (n, L)."""
-        return mixed(self.forest.share, self.labels, self.evidence, self.prior, self.mixture)
+        evidence = self.evidence if self.mixture.weight else None
+        return mixed(self.forest.share, self.labels, evidence, self.prior, self.mixture)
 
     @property
     def likelihood(self) -> Floats:  # type: ignore[override]
@@ -150,25 +157,21 @@ class MixedPosterior(Posterior):
 
     def remixed(self, mixture: Mixture) -> Posterior:
         """Return the posterior of the same rows, mixed in another way."""
-        return self if mixture == self.mixture else MixedPosterior(self.forest, self.evidence, self.prior, mixture)
+        if mixture == self.mixture:
+            return self
+        return self._alike(MixedPosterior(self.forest, lambda: self.evidence, self.prior, mixture))
 
     def rows(self, rows: Any) -> Posterior:
         """Return the posterior of some rows, by their numbers or a slice."""
         prior = self.prior if self.prior.ndim == 1 else self.prior[rows]
-        part = MixedPosterior(self.forest.rows(rows), self.evidence[rows], prior, self.mixture)
-        for name in ("float_labels", "sizes", "_by_size"):
+        part = MixedPosterior(self.forest.rows(rows), lambda: self.evidence[rows], prior, self.mixture)
+        for name in ("share", "marginals"):  # what has been computed
             if name in vars(self):
-                vars(part)[name] = vars(self)[name]
-        if "share" in vars(self):
-            vars(part)["share"] = self.share[rows]
-        if "marginals" in vars(self):
-            vars(part)["marginals"] = self.marginals[rows]
-        part.names = self.names
-        return part
+                vars(part)[name] = vars(self)[name][rows]
+        return self._alike(part)
 
     @classmethod
     def _joined(cls, parts: Sequence[Any]) -> Posterior:
         first = parts[0]
         forest = first.forest._joined([part.forest for part in parts])
-        evidence = np.concatenate([part.evidence for part in parts])
-        return cls(forest, evidence, first.prior, first.mixture)
+        return cls(forest, lambda: np.concatenate([part.evidence for part in parts]), first.prior, first.mixture)

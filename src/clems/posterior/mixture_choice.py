@@ -62,13 +62,14 @@ class HeldOutRows:
         prior[rows, self.own[rows]] = np.where(rest > 1e-9 * taken[rows], rest, 0)
         return np.asarray(prior / np.maximum(prior.sum(axis=1, keepdims=True), 1e-300))
 
-    def posterior(self, mixture: Mixture) -> Posterior:
+    def posterior(self, mixture: Mixture) -> MixedPosterior:
         """Return the posterior of the rows."""
         return MixedPosterior(Posterior(self.labels, self.share), self.evidence, self.prior, mixture)
 
     def losses(self, loss: Callable[[Posterior], Floats]) -> dict[Mixture, Floats]:
         """Compute the losses of rows by each mixture."""
-        return {mixture: loss(self.posterior(mixture)) for mixture in self.mixtures}
+        alone = self.posterior(self.mixtures[0])
+        return {mixture: loss(alone.remixed(mixture)) for mixture in self.mixtures}
 
     def chosen(self, losses: dict[Mixture, Floats]) -> Mixture:
         """Return the forest alone, unless a mixture has smaller losses by more than a paired standard error."""

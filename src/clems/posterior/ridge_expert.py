@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import eigh, lapack, solve_triangular
+from scipy.linalg import cho_factor, cho_solve, eigh, lapack, solve_triangular
 
 from clems.arrays import Bits, Floats, Integers, row_blocks
 
@@ -200,9 +200,9 @@ def _by_rows(G: Floats, R: Floats, weight: Floats, rows: Integers) -> Fit:
     def fit(penalty: float) -> tuple[Floats, Floats]:
         A = G.copy()
         A[np.diag_indices_from(A)] += penalty * np.trace(G) / len(G) / np.maximum(weight, 1e-9)
-        factor, _ = lapack.dpotrf(A, lower=1, overwrite_a=1)
-        alpha = lapack.dpotrs(factor, R, lower=1)[0]
-        inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+        factor = cho_factor(A, lower=True, overwrite_a=True)
+        alpha = cho_solve(factor, R)
+        inverse, _ = lapack.dpotri(factor[0], lower=1, overwrite_c=1)
         return alpha, alpha[rows] / np.diag(inverse)[rows, None]
 
     return fit
@@ -225,9 +225,9 @@ def _by_features(
 
     def fit(penalty: float) -> tuple[Floats, Floats]:
         A = product + penalty * length * np.eye(len(product))
-        factor, _ = lapack.dpotrf(A, lower=1, overwrite_a=1)
-        beta = lapack.dpotrs(factor, np.asarray(right, np.float64), lower=1)[0]
-        h = weight[rows] * (solve_triangular(factor, columns, lower=True) ** 2).sum(axis=0)
+        factor = cho_factor(A, lower=True, overwrite_a=True)
+        beta = cho_solve(factor, np.asarray(right, np.float64))
+        h = weight[rows] * (solve_triangular(factor[0], columns, lower=True) ** 2).sum(axis=0)
         return beta, (Y[rows] - mean - columns.T @ beta) / (1 - np.minimum(h, 0.999))[:, None]
 
     return fit

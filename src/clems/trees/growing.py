@@ -14,7 +14,7 @@ from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.tree import ExtraTreeRegressor
 from sklearn.utils.parallel import Parallel, delayed
 
-from clems.arrays import Floats, Integers, Weights
+from clems.arrays import Floats, Integers, Weights, share_of_entries
 from clems.trees.reading import Trees, counts_of, in_single
 
 WIDE = 16  # outputs from which on a tree is grown on so many random combinations of them
@@ -126,7 +126,7 @@ def grow_trees(
         bag = drawn if weight is None else drawn * weight
         tree = ExtraTreeRegressor(**settings, random_state=random.randint(2**31 - 1))
         weighted = weight is not None or (drawn != 1).any()  # whose check takes a tenth of a small tree's time
-        tree._fit(  # which is fit without checks, and is told where features are missing, as forests tell their trees
+        tree._fit(  # which is fit without checks, and takes where features are missing, as forests call their trees
             X,
             target[groups],
             sample_weight=bag.astype(np.float64) if weighted else None,
@@ -160,7 +160,6 @@ def as_columns(X: Any) -> Any:
     A dense copy of sparse features is at most eight times as large. Features that are missing stay dense, since trees
     know them only there.
     """
-    entries = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
-    if entries < DENSE * X.shape[0] * X.shape[1] and (sparse.issparse(X) or not np.isnan(X).any()):
+    if share_of_entries(X) < DENSE and (sparse.issparse(X) or not np.isnan(X).any()):
         return in_single(partial(sparse.csc_array, X))
     return in_single(partial(np.asfortranarray, X.toarray() if sparse.issparse(X) else X))

@@ -43,7 +43,7 @@ class ColumnNote(NamedTuple):
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Make features of a table: text, words, numbers with gaps, dates, yes and no.
 
-    What a column holds is found out when the encoder is fitted, and told in `columns_`; labels are not looked at.
+    What a column holds is found out when the encoder is fitted, and kept in `columns_`; labels are not looked at.
 
     =============  =================================================================================================
     kind           features

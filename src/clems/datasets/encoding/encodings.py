@@ -280,7 +280,7 @@ class Text(Encoding):
 class Characters(Text):
     """Strings of which there are many, short or dirty: TF-IDF of pieces of two to four characters, in few directions.
 
-    A column of names has hundreds of pieces, among which a forest would look in vain for what other columns say; its
+    A column of names has hundreds of pieces, which would outnumber the other columns in a forest; its
     leading singular vectors are as many features as other columns have.
     """
 

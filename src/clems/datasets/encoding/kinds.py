@@ -33,7 +33,7 @@ TIMES = 2  # how often such a value occurs, on average
 TOKENS = 3  # words of a cell above which it is text, on average
 ID_ROWS = 20  # rows from which on values that are all different, and in order, are taken for an id
 SHARE = 0.5  # of cells that are numbers, or dates, from which on the others are faults
-SOME = 200  # cells by which dates are told from other text, before all of them are read
+SOME = 200  # cells by which dates are distinguished from other text, before all of them are read
 
 ID_NAME = re.compile(r"(?:^|[_\W])(?:id|uuid|guid|key|index|nr)$", re.IGNORECASE)
 CAMEL_ID = re.compile(r"[a-z]I[dD]$")
