@@ -62,9 +62,16 @@ def test_models_answer_as_their_posterior_does(name, cost):
     assert np.array_equal(posterior.decide(cost), predicted)
     assert np.array_equal(model.decide(posterior_of(name), cost), predicted)
     assert np.array_equal(model.decide(posterior, cost), predicted)
-    np.testing.assert_allclose(posterior.expected_cost(predicted, cost), model.expected_cost(X[TEST], cost), atol=1e-12)
-    for one, other in zip(posterior.top_k(4, cost), model.top_k(X[TEST], 4, cost), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-12)
+    np.testing.assert_allclose(
+        model.paid_over_expected(cost) * posterior.expected_cost(predicted, cost),
+        model.expected_cost(X[TEST], cost),
+        atol=1e-12,
+    )
+    by_posterior, top = posterior.top_k(4, cost), model.top_k(X[TEST], 4, cost)
+    assert np.array_equal(by_posterior.labels, top.labels)
+    np.testing.assert_allclose(by_posterior.probability, top.probability, atol=1e-12)
+    expected = model.paid_over_expected(cost) * by_posterior.expected_cost
+    np.testing.assert_allclose(expected, top.expected_cost, atol=1e-12)
 
 
 @each_model
@@ -74,7 +81,9 @@ def test_without_a_cost_it_is_the_models_own(name):
     assert np.array_equal(model.decide(posterior), predicted)
     assert np.array_equal(model.predict_proba(X[TEST]), posterior.marginals)
     np.testing.assert_allclose(
-        model.expected_cost(X[TEST]), posterior.expected_cost(predicted, model.cost_), atol=1e-12
+        model.expected_cost(X[TEST]),
+        model.paid_over_expected() * posterior.expected_cost(predicted, model.cost_),
+        atol=1e-12,
     )
     top = model.top_k(X[TEST], 3)
     assert np.array_equal(top.labels[:, 0], predicted)
@@ -154,6 +163,7 @@ def test_questions_are_answered_in_one_pass(name, monkeypatch):
     marginals, decided, costs = model.ask(X[TEST], question)
     np.testing.assert_allclose(marginals, model.predict_proba(X[TEST]), atol=1e-12)
     assert np.array_equal(decided, model.predict(X[TEST], "rank"))
+    costs = model.paid_over_expected("rank") * costs
     np.testing.assert_allclose(costs, model.top_k(X[TEST], 2, "rank").expected_cost, atol=1e-12)
 
 
@@ -264,3 +274,27 @@ def test_criteria_of_all_rows_together_have_no_budget():
         model.predict(X[TEST], "macro_f1", at_most=1)
     with pytest.raises(ValueError, match="macro_f1 is no cost of single rows"):
         model.predict(X[TEST], "macro_f1", abstain_at=1)
+
+
+@pytest.mark.parametrize("name", ["CLEMS", "CLEMS-neighbours", "independent", "observed"])
+@pytest.mark.parametrize("cost", ["f1", "rank", "accuracy", weighted_hamming(5, 1)], ids=str)
+def test_expected_costs_are_those_of_the_posterior_times_what_held_out_rows_paid(name, cost):
+    model = fitted(name)
+    predicted, ratio = model.predict(X[TEST], cost), model.paid_over_expected(cost)
+    expected = ratio * model.posterior(X[TEST], cost).expected_cost(predicted, cost)
+    assert 0.5 < ratio < 2
+    assert ratio != 1
+    assert np.allclose(model.expected_cost(X[TEST], cost), expected)
+    assert np.allclose(model.top_k(X[TEST], 2, cost).expected_cost[:, 0], expected)
+    price = float(np.quantile(expected, 0.45, method="lower")) + 1e-9
+    assert np.array_equal(
+        np.ma.getmaskarray(model.predict(X[TEST], cost, abstain_at=price)).any(axis=1), expected > price
+    )
+
+
+def test_the_more_a_model_is_sure_of_itself_the_more_held_out_rows_correct_it():
+    models = [CLEMS("f1", sharpness=own, experts=None, n_trees=30, random_state=0) for own in (0.5, 1, 2, 6)]
+    ratios = [model.fit(X, Y).paid_over_expected("hamming") for model in models]
+    assert ratios == sorted(ratios)
+    assert ratios[0] < 1 < ratios[-1]
+    assert fitted("CLEMS-nearest").paid_over_expected() == 1

@@ -215,15 +215,14 @@ def test_exact_decisions_are_the_best_of_all_vectors(kind, cost):
     posterior = fitted.posterior(X[TEST])
     table, of = brute(posterior, given)
     np.testing.assert_allclose(of(fitted.predict(X[TEST])), table.min(axis=1), atol=1e-12)
-    np.testing.assert_allclose(fitted.expected_cost(X[TEST]), table.min(axis=1), atol=1e-12)
+    honest = fitted.paid_over_expected() * table.min(axis=1)
+    np.testing.assert_allclose(fitted.expected_cost(X[TEST]), honest, atol=1e-12)
 
 
 def test_decoders_get_better_by_their_own_probabilities():
     """For the same trees and shape, the more a decoder considers, the less it expects to pay."""
-    costs = [
-        model(cost="f1", decoder=decoder, depths=(5,), sharpness=1).expected_cost(X[TEST])
-        for decoder in ("nearest", "expected", "exact")
-    ]
+    models = [model(cost="f1", decoder=name, depths=(5,), sharpness=1) for name in ("nearest", "expected", "exact")]
+    costs = [one.expected_cost(X[TEST]) / one.paid_over_expected() for one in models]
     assert (costs[1] <= costs[0] + 1e-12).all()
     assert (costs[2] <= costs[1] + 1e-12).all()
     assert costs[2].mean() < costs[1].mean() < costs[0].mean()
@@ -247,14 +246,16 @@ def test_expected_costs_follow_from_probabilities():
     fitted = model()
     probabilities = fitted.posterior(X[TEST], "hamming").marginals
     wrong = np.abs(fitted.predict(X[TEST], cost="hamming") - probabilities)
-    np.testing.assert_allclose(fitted.expected_cost(X[TEST], cost="hamming"), wrong.mean(axis=1), atol=1e-12)
+
+    def expected(cost):
+        return fitted.expected_cost(X[TEST], cost) / fitted.paid_over_expected(cost)
+
+    np.testing.assert_allclose(expected("hamming"), wrong.mean(axis=1), atol=1e-12)
     likeliest = fitted.top_k(X[TEST], 1, cost="zero_one").probability[:, 0]
-    np.testing.assert_allclose(fitted.expected_cost(X[TEST], cost="zero_one"), 1 - likeliest, atol=1e-12)
+    np.testing.assert_allclose(expected("zero_one"), 1 - likeliest, atol=1e-12)
     posterior = fitted.posterior(X[TEST])
     costs = COSTS["f1"].pairwise(posterior.labels, fitted.predict(X[TEST]))
-    np.testing.assert_allclose(
-        fitted.expected_cost(X[TEST]), (posterior.share.toarray() * costs.T).sum(axis=1), atol=1e-12
-    )
+    np.testing.assert_allclose(expected(None), (posterior.share.toarray() * costs.T).sum(axis=1), atol=1e-12)
 
 
 @pytest.mark.parametrize("cost", [None, "accuracy", "zero_one", own_cost])
@@ -289,7 +290,7 @@ def test_criteria_of_all_rows_are_decided_by_thresholds(kind, name):
         with pytest.raises(ValueError, match=rf"^{name} is no cost of single rows; name one that is, such as .*\.$"):
             ask(X[TEST])
     np.testing.assert_allclose(
-        fitted.expected_cost(X[TEST], cost="hamming"),
+        fitted.expected_cost(X[TEST], cost="hamming") / fitted.paid_over_expected("hamming"),
         np.minimum(probabilities, 1 - probabilities).mean(axis=1),
         atol=1e-12,
     )

@@ -46,6 +46,10 @@ def test_realised_and_expected_savings_are_sums_of_costs(learner, cost):
     row_cost = PRICES if cost is None else get_cost(cost)
     found = savings(fitted, X[TEST], Y[TEST], cost, unit="€", rule=rule, Y_train=Y[TRAIN])
     posterior, predicted = fitted.posterior(X[TEST], cost), fitted.predict(X[TEST], cost)
+
+    def expected(labels):
+        return fitted.paid_over_expected(cost) * posterior.expected_cost(labels, row_cost).sum()
+
     others = {
         "½ thresholds": fitted.predict_proba(X[TEST]) > 0.5,
         "predicting nothing": np.zeros((80, 4), int),
@@ -56,7 +60,7 @@ def test_realised_and_expected_savings_are_sums_of_costs(learner, cost):
     assert found.table.index.tolist() == [*others]
     own = row_cost.rowwise(Y[TEST], predicted)
     assert found.paid == pytest.approx(own.sum())
-    assert found.expected == pytest.approx(posterior.expected_cost(predicted, row_cost).sum())
+    assert found.expected == pytest.approx(expected(predicted))
     for name, labels in others.items():
         if labels is None:
             continue
@@ -64,7 +68,7 @@ def test_realised_and_expected_savings_are_sums_of_costs(learner, cost):
         assert line["paid"] == pytest.approx(costs.sum())
         assert line["saved"] == pytest.approx(costs.sum() - own.sum())
         assert line["saved_per_row"] == pytest.approx((costs - own).mean())
-        assert line["expected"] == pytest.approx(posterior.expected_cost(labels, row_cost).sum() - found.expected)
+        assert line["expected"] == pytest.approx(expected(labels) - found.expected)
         assert line["low"] <= line["saved"] <= line["high"]
         assert line["low_per_row"] * 80 == pytest.approx(line["low"])
 

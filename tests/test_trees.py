@@ -482,8 +482,8 @@ def test_bags_of_a_forest_are_the_samples_of_its_trees(kind):
     assert np.array_equal(row_weights_of(trees), bags_of(trees))
 
 
-@pytest.mark.parametrize(("d", "tried"), [(1, 1), (9, 3), (100, 10), (400, 40)])
-def test_a_split_tries_the_root_of_the_features_but_at_least_a_tenth(d, tried):
+@pytest.mark.parametrize(("d", "tried"), [(1, 1), (9, 3), (100, 17), (400, 40), (3000, 200), (90_000, 300)])
+def test_a_split_tries_the_root_of_the_features_but_at_least_a_tenth_or_sixth(d, tried):
     for make in (default_forest, default_classifier):
         assert make(d).max_features == tried
         assert (

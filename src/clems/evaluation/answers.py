@@ -10,7 +10,6 @@ import numpy as np
 
 from clems.arrays import Bits, Floats
 from clems.costs.cost import Cost
-from clems.decisions.decide import expected_costs
 from clems.labels.matrix import as_dense
 from clems.learners.base import MultiLabelClassifier
 from clems.learners.by_posterior import PosteriorClassifier
@@ -123,12 +122,12 @@ def answers_of(
         own = model.posterior_for(posterior, cost)
         predicted = model.decide(own, cost, at_most=at_most, exactly=exactly)
         answers: list[Any] = [predicted]
-        answers += [expected_costs(own, row_cost, predicted)] if row_cost is not None else []
+        answers += [model.expected_of(own, cost, predicted)] if row_cost is not None else []
         answers += [posterior.marginals] if marginals else []
         answers += [decoder.decide(posterior) for decoder in decoders]
         compared = [at_half(posterior.marginals)] if with_half else []
         compared += [np.broadcast_to(one if one.ndim == 1 else one[rows], predicted.shape) for one in given]
-        answers += [expected_costs(own, row_cost, labels) for labels in compared] if row_cost is not None else []
+        answers += [model.expected_of(own, cost, labels) for labels in compared] if row_cost is not None else []
         return answers + [model.decide(posterior, one) for one in others]
 
     predicted, *rest = model.ask(X, question)

@@ -18,7 +18,6 @@ from clems.costs.cost import Cost
 from clems.costs.criteria import CRITERIA, Criterion, get_criterion, known_criterion
 from clems.costs.text import function_of
 from clems.datasets import Dataset
-from clems.decisions.decide import expected_costs
 from clems.experiments.environment import blas, versions
 from clems.experiments.identity import digest
 from clems.learners import LEARNERS
@@ -319,9 +318,9 @@ def _answers(model: Any, X: Any, costs: Sequence[Any]) -> tuple[list[Any], list[
         decided = [model.decide(posterior, cost) for cost in wanted]
         begin = process_time()
         expected = [
-            expected_costs(posterior, cost, own)
-            for cost, own in zip(row_costs, decided, strict=True)
-            if cost is not None
+            model.expected_of(model.posterior_for(posterior, cost), cost, own)
+            for cost, row_cost, own in zip(wanted, row_costs, decided, strict=True)
+            if row_cost is not None
         ]
         seconds += process_time() - begin
         return [*decided, *expected]

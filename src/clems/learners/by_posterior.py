@@ -84,7 +84,7 @@ class PosteriorClassifier(MultiLabelClassifier):
         decided = self._decision_within(cost, at_most, exactly)(posterior)
         if (price := check_price(abstain_at)) is None:
             return decided
-        return handed_over(decided, expected_costs(posterior, self._checked_row_cost(cost), decided), price)
+        return handed_over(decided, self.expected_of(posterior, cost, decided), price)
 
     def predict(
         self,
@@ -123,12 +123,12 @@ class PosteriorClassifier(MultiLabelClassifier):
         decision = self._decision_within(cost, at_most, exactly)
         if (price := check_price(abstain_at)) is None:
             return self._labels_by_blocks(lambda block: decision(self._posterior_of(block, cost)), X)
-        row_cost = self._checked_row_cost(cost)
+        self._checked_row_cost(cost)
 
         def question(posterior: Posterior) -> list[Any]:
             posterior = self.posterior_for(posterior, cost)
             decided = decision(posterior)
-            return [decided, expected_costs(posterior, row_cost, decided)]
+            return [decided, self.expected_of(posterior, cost, decided)]
 
         decided, expected = self.ask(X, question)
         return handed_over(decided.astype(self._form_of_labels.dtype), expected, price)
@@ -173,6 +173,8 @@ class PosteriorClassifier(MultiLabelClassifier):
     def expected_cost(self, X: Any, cost: AnyCost | None = None) -> Floats:
         """Compute what the prediction for each row is expected to cost.
 
+        That is the expectation by the row's posterior, times `paid_over_expected`.
+
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n, d)
@@ -185,11 +187,12 @@ class PosteriorClassifier(MultiLabelClassifier):
         ndarray of shape (n,)
         """
         check_is_fitted(self)
-        row_cost, decision = self._checked_row_cost(cost), self._decision(cost)
+        self._checked_row_cost(cost)
+        decision = self._decision(cost)
 
         def question(posterior: Posterior) -> list[Any]:
             posterior = self.posterior_for(posterior, cost)
-            return [expected_costs(posterior, row_cost, decision(posterior))]
+            return [self.expected_of(posterior, cost, decision(posterior))]
 
         return np.asarray(self.ask(X, question)[0])
 
@@ -217,7 +220,41 @@ class PosteriorClassifier(MultiLabelClassifier):
             posterior = self.posterior_for(posterior, cost)
             return top_k(posterior, row_cost, decision(posterior), k)
 
-        return TopK(*self.ask(X, question))
+        found = TopK(*self.ask(X, question))
+        return found._replace(expected_cost=self.paid_over_expected(cost) * found.expected_cost)
+
+    def paid_over_expected(self, cost: AnyCost | None = None) -> float:  # noqa: ARG002
+        """Return what expected costs are multiplied by, so that they are honest; decisions do not depend on it.
+
+        Models that have held rows out while they were trained, CLEMS and CostSensitiveClassifier, know what these cost
+        and what they were expected to cost: this is the square root of the ratio. Half of it on the scale of logarithms
+        is taken, since rows are held out by fewer trees, or by classifiers of fewer rows, than predict a new row. Other
+        models have 1.
+
+        Parameters
+        ----------
+        cost : str, Cost or callable, default=None
+            A cost other than the model's own, as in `predict`.
+        """
+        return 1.0
+
+    def expected_of(self, posterior: Posterior, cost: AnyCost | None, predicted: Bits) -> Floats:
+        """Compute what predictions are expected to cost, for rows whose posterior has been read for this cost.
+
+        Parameters
+        ----------
+        posterior : Posterior
+            What `posterior` returns for these rows and the cost.
+        cost : str, Cost or callable, or None
+            A cost other than the model's own, as in `predict`.
+        predicted : ndarray of shape (n, K)
+            Any predictions, zeros and ones.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return self.paid_over_expected(cost) * expected_costs(posterior, self._checked_row_cost(cost), predicted)
 
     def ask(self, X: Any, question: Callable[[Posterior], Sequence[Any]]) -> list[Any]:
         """Answer several questions about rows in one pass, in which each row is read once.

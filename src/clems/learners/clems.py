@@ -35,8 +35,8 @@ from clems.learners.regression import fit_regressor, make_regressor
 from clems.posterior.choosing import choose
 from clems.posterior.distribution import Posterior
 from clems.posterior.experts import EXPERTS, FitExpert, expert_for
-from clems.posterior.mixture import MixedPosterior, evidence_of
-from clems.posterior.mixture_choice import HeldOutRows, mixture_for
+from clems.posterior.mixture import MixedPosterior, Mixture, evidence_of
+from clems.posterior.mixture_choice import HeldOutRows, mixture_for, paid_over_expected
 from clems.posterior.source import (
     FOLDS,
     Settings,
@@ -305,8 +305,8 @@ class CLEMS(PosteriorClassifier):
             source = self._grow(training, settings, as_in_paper(decoders), random_state)
         else:
             source = self._regress(regressor, training, settings, decoders, random_state)
-        consulted = self._consult({} if as_in_paper(decoders) else experts, source, X, Y, weight, random_state)
-        self._choose(source, Y, weight, decoders, sharpness, consulted)
+        evidence = self._consult({} if as_in_paper(decoders) else experts, source, X, Y, weight, random_state)
+        self._choose(source, Y, weight, decoders, sharpness, evidence)
 
     def _embed(self, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
         """Embed the candidates: distances from truths to predictions are transformed costs."""
@@ -386,8 +386,8 @@ class CLEMS(PosteriorClassifier):
         Y: Labels,
         weight: Weights,
         random_state: np.random.RandomState,
-    ) -> Callable[[Posterior], HeldOutRows] | None:
-        """Train experts; return what adds their evidence to the posterior of the held-out rows, None without any."""
+    ) -> Floats | None:
+        """Train experts; return their evidence for the held-out rows, shape (m, K), None without any."""
         self.experts_: dict[str, Any] = {}
         rows = source.rows
         if not experts or not len(rows):
@@ -401,14 +401,9 @@ class CLEMS(PosteriorClassifier):
         self._label_share = np.clip(
             np.average(labels, axis=0, weights=weight), 0.5 / len(labels), 1 - 0.5 / len(labels)
         )
-        frequency, index = self.candidates_.frequency, self.candidates_.index
-        self._prior = frequency / frequency.sum()
-        evidence, truth = evidence_of(held_out, self._label_share), labels[rows]
-        own_weight = None if weight is None else weight[rows]
+        self._prior = self.candidates_.frequency / self.candidates_.frequency.sum()
         self._say(f"experts: {', '.join(experts)} in {perf_counter() - start:.1f} s")
-        return lambda posterior: HeldOutRows(
-            posterior.labels, posterior.share, evidence, frequency, index[rows], truth, own_weight
-        )
+        return evidence_of(held_out, self._label_share)
 
     def _choose(
         self,
@@ -417,13 +412,19 @@ class CLEMS(PosteriorClassifier):
         weight: Weights,
         decoders: Sequence[str],
         sharpness: float | None,
-        consulted: Callable[[Posterior], HeldOutRows] | None,
+        evidence: Floats | None,
     ) -> None:
         """Choose depth, mixture and decoder on held-out rows."""
         start = perf_counter()
         truth = as_dense(Y[source.rows])
         own_weight = None if weight is None else weight[source.rows]
-        chosen = choose(source, truth, own_weight, self.criterion_, decoders, sharpness, consulted)
+        frequency, own = self.candidates_.frequency, self.candidates_.index[source.rows]
+
+        def held_out_rows(posterior: Posterior) -> HeldOutRows:
+            return HeldOutRows(posterior.labels, posterior.share, evidence, frequency, own, truth, own_weight)
+
+        kept = None if as_in_paper(decoders) else held_out_rows
+        chosen = choose(source, truth, own_weight, self.criterion_, decoders, sharpness, kept)
         self._reader = source.at(chosen.option)
         self.depth_ = chosen.option if hasattr(self._reader, "at_depth") else None
         self.mixture_, self.mixture_costs_, self._held_out = chosen.mixture, chosen.by_weight, chosen.rows
@@ -448,11 +449,22 @@ class CLEMS(PosteriorClassifier):
 
     def posterior_for(self, posterior: Posterior, cost: AnyCost | None) -> Posterior:
         """Return the posterior of rows by which the model decides for a cost: mixed as held-out rows ask for."""
-        if self._held_out is None or not isinstance(posterior, MixedPosterior):
+        if not isinstance(posterior, MixedPosterior):
             return posterior
+        return posterior.remixed(self._mixture_for(self._criterion_for(cost)))
+
+    def paid_over_expected(self, cost: AnyCost | None = None) -> float:
+        """Return what expected costs are multiplied by, so that they are honest."""
+        if self._held_out is None:
+            return 1.0
         criterion = self._criterion_for(cost)
-        own = criterion is self.criterion_ and criterion.of_single_rows
-        return posterior.remixed(self.mixture_ if own else mixture_for(self._held_out, criterion))
+        return paid_over_expected(self._held_out, self._mixture_for(criterion), criterion.cost)
+
+    def _mixture_for(self, criterion: Criterion) -> Mixture:
+        """Return how forest and experts are mixed for a criterion: as held-out rows ask for."""
+        if self._held_out is None or (criterion is self.criterion_ and criterion.of_single_rows):
+            return self.mixture_
+        return mixture_for(self._held_out, criterion)
 
     def _rows_at_a_time(self, X: Any) -> int:
         return max(1, min(super()._rows_at_a_time(X), ENTRIES // len(self.candidates_)))

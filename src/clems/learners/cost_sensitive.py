@@ -32,7 +32,7 @@ from clems.posterior.calibration import Calibration, Unchanged, calibrate, metho
 from clems.posterior.classifiers import Given, OfAllLabels, OfEachLabel, gives_scores
 from clems.posterior.distribution import Posterior
 from clems.posterior.experts import FitExpert
-from clems.posterior.joint import HeldOut, Independent, Joint, choose_joint
+from clems.posterior.joint import HeldOut, Independent, Joint, choose_joint, paid_over_expected
 from clems.posterior.source import rows_to_hold_out
 from clems.trees.growing import default_classifier
 from clems.trees.reading import check_reach
@@ -312,6 +312,12 @@ class CostSensitiveClassifier(PosteriorClassifier):
         other.cost, other.criterion_ = cost, self._resolved(cost)
         other._choose()
         return other
+
+    def paid_over_expected(self, cost: AnyCost | None = None) -> float:
+        """Return what expected costs are multiplied by, so that they are honest."""
+        if self._held_out is None:
+            return 1.0
+        return paid_over_expected(self._held_out, self._joint, self._criterion_for(cost))
 
     def _posterior(self, X: Any) -> Posterior:
         return self._joint(self._marginals(X))

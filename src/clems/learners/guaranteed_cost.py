@@ -23,7 +23,6 @@ from clems.costs.cost import Cost
 from clems.costs.criteria import mean_of
 from clems.costs.formulas import get_cost
 from clems.decisions.budget import handed_over
-from clems.decisions.decide import expected_costs
 from clems.labels.matrix import as_dense, as_labels
 from clems.learners.base import MultiLabelClassifier
 from clems.learners.by_posterior import PosteriorClassifier
@@ -263,7 +262,7 @@ class GuaranteedCost(BaseEstimator):  # type: ignore[misc]
 
     def _answers(self, X: Any) -> tuple[Any, Floats]:
         """Return predictions and what they are expected to cost; a learner of clems reads each row once."""
-        model, cost = self._given, self.criterion_.cost
+        model = self._given
         if not isinstance(model, PosteriorClassifier):
             predicted, expected = as_labels(model.predict(X)), np.asarray(model.expected_cost(X), np.float64)
             if expected.shape != (predicted.shape[0],) or not np.isfinite(expected).all():
@@ -273,7 +272,7 @@ class GuaranteedCost(BaseEstimator):  # type: ignore[misc]
         def question(posterior: Posterior) -> tuple[Bits, Floats]:
             posterior = model.posterior_for(posterior, self.cost)
             predicted = model.decide(posterior, self.cost)
-            return predicted, expected_costs(posterior, cost, predicted)
+            return predicted, model.expected_of(posterior, self.cost, predicted)
 
         predicted, expected = model.ask(X, question)
         return predicted, expected

@@ -41,7 +41,7 @@ class Choice:
         Mean cost of the held-out rows by each weight of experts that was compared; by log loss for criteria of all
         rows together. Empty without experts.
     rows : HeldOutRows or None
-        On which a mixture is chosen for another cost; None without experts.
+        On which a mixture is chosen for another cost; None if no row is held out.
     thresholds : dict of str to ndarray
         Thresholds of marginals for each criterion of all rows together.
     """
@@ -64,7 +64,7 @@ def choose(
     criterion: Criterion,
     decoders: Sequence[str],
     sharpness: float | None,
-    consulted: Callable[[Posterior], HeldOutRows] | None = None,
+    held_out_rows: Callable[[Posterior], HeldOutRows] | None = None,
 ) -> Choice:
     """Choose on the held-out rows of a source what a criterion is best with.
 
@@ -82,8 +82,8 @@ def choose(
         Keys of `DECODERS` to choose from, the usual last; of no use for a criterion of all rows together.
     sharpness : float or None
         If given, it is not chosen.
-    consulted : callable or None
-        Adds to the posterior of the held-out rows what experts say of them; None without experts.
+    held_out_rows : callable or None
+        Adds to the posterior of the held-out rows what experts say of them; None keeps no rows.
     """
     names = [*decoders] if criterion.of_single_rows else [THRESHOLD]
     if not len(truth):
@@ -107,8 +107,9 @@ def choose(
     )
     mixture, rows, by_weight = Mixture(power, 0.0), None, {}
     posterior = of_labels = raw.sharpened(power)
-    if consulted is not None:
-        rows = consulted(raw).with_mixtures(mixture, SHARPNESS if sharpness is None else (sharpness,))
+    if held_out_rows is not None:
+        rows = held_out_rows(raw).with_mixtures(mixture, SHARPNESS if sharpness is None else (sharpness,))
+    if rows is not None and rows.evidence is not None:
         of_labels = rows.posterior(mixture_for(rows, next(iter(label_criteria().values()))))
         losses = rows.losses(loss_of(rows, criterion))
         mixture = rows.chosen(losses)

@@ -24,7 +24,7 @@ from clems.posterior.calibration import Calibrator, Unchanged, calibrate
 from clems.posterior.distribution import Posterior, sharpened
 from clems.posterior.given import shares_of_candidates
 from clems.posterior.independent import IndependentPosterior
-from clems.posterior.one_standard_error import log_loss_per_row, one_standard_error
+from clems.posterior.one_standard_error import log_loss_per_row, once, one_standard_error, root_of_ratio
 
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 SHARPNESS = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4, 0.3)
@@ -184,16 +184,9 @@ def choose_joint(
         kinds["observed"] = shapes[int(np.argmin(np.average(log_losses, axis=1, weights=held_out.weight)))]
         calibrator, marginals["observed"] = _calibrated(held_out, kinds["observed"])
 
-    def costs(posterior: Posterior, truth: Bits) -> Floats:
-        """Return what each row costs and what was expected of it, shape (m, 2)."""
-        if not criterion.of_single_rows:
-            return np.repeat(_log_losses(posterior, truth)[:, None], 2, axis=1)
-        decided = posterior.decide(criterion.cost)
-        return np.column_stack([criterion.cost.of_rows(truth, decided), posterior.expected_of(criterion.cost, decided)])
-
     paid, expected = {}, {}
     for name in names:
-        paid[name], expected[name] = held_out.ask(kinds[name], costs, marginals[name]).T
+        paid[name], expected[name] = held_out.ask(kinds[name], partial(_costs, criterion), marginals[name]).T
     if (held_out.marginals[:, ~held_out.candidates.any(axis=0)] > 0).any():
         # Candidates that lack a label, which probabilities do not rule out, have to be cheaper.
         name = one_standard_error({**paid}, names[0], held_out.weight)
@@ -204,6 +197,34 @@ def choose_joint(
         joint = replace(joint, calibrator=calibrator)
     means = {name: float(np.average(own, weights=held_out.weight)) for name, own in paid.items()}
     return joint, means, held_out.ask(kinds[name], lambda posterior, _: posterior.marginals, marginals[name])
+
+
+def paid_over_expected(held_out: HeldOut, joint: Joint, criterion: Criterion) -> float:
+    """Return the square root of what decisions for held-out rows cost over what they were expected to cost."""
+
+    def compute() -> float:
+        kind, marginals = _as_held_out(held_out, joint)
+        paid, expected = held_out.ask(kind, partial(_costs, criterion), marginals).T
+        return root_of_ratio(paid, expected, held_out.weight)
+
+    ratio: float = once(held_out, ("paid over expected", joint.name, criterion.cost), compute)
+    return ratio
+
+
+def _as_held_out(held_out: HeldOut, joint: Joint) -> tuple[Callable[[Floats], Joint], Floats | None]:
+    """Return how training rows of a fold make such a joint distribution, and calibrated marginals of held-out rows."""
+    if not isinstance(joint, Observed):
+        return lambda _: joint, None
+    kind = partial(held_out.observed, power=joint.power, sharpness=joint.sharpness)
+    return kind, _calibrated(held_out, kind)[1]
+
+
+def _costs(criterion: Criterion, posterior: Posterior, truth: Bits) -> Floats:
+    """Return what each row costs and what was expected of it, shape (m, 2); log losses where no row has a cost."""
+    if not criterion.of_single_rows:
+        return np.repeat(_log_losses(posterior, truth)[:, None], 2, axis=1)
+    decided = posterior.decide(criterion.cost)
+    return np.column_stack([criterion.cost.of_rows(truth, decided), posterior.expected_of(criterion.cost, decided)])
 
 
 def cheaper_or_more_honest(

@@ -1,22 +1,21 @@
-"""Held-out rows on which a mixture of forest and experts is chosen, for any cost."""
+"""Held-out rows: a mixture of forest and experts is chosen on them, for any cost, and how honest its costs are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from clems.arrays import Bits, Floats, Integers, Weights
+from clems.costs.cost import Cost
 from clems.costs.criteria import Criterion
 from clems.decisions.decide import roughly_decide
 from clems.posterior.distribution import Posterior
 from clems.posterior.mixture import WEIGHTS, MixedPosterior, Mixture, mixing_parts, mixing_shares
-from clems.posterior.one_standard_error import log_loss_per_row, one_standard_error, valley
+from clems.posterior.one_standard_error import log_loss_per_row, once, one_standard_error, root_of_ratio, valley
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +28,8 @@ class HeldOutRows:
         The candidates.
     share : CSR array of shape (m, L)
         The forest's shares of these.
-    evidence : ndarray of shape (m, K)
-        The experts' evidence.
+    evidence : ndarray of shape (m, K) or None
+        The experts' evidence; None without experts.
     frequency : ndarray of shape (L,)
         How frequent candidates are among all training rows.
     own : ndarray of shape (m,)
@@ -45,7 +44,7 @@ class HeldOutRows:
 
     labels: Bits
     share: Any
-    evidence: Floats
+    evidence: Floats | None
     frequency: Floats
     own: Integers
     truth: Bits
@@ -62,13 +61,18 @@ class HeldOutRows:
         prior[rows, self.own[rows]] = np.where(rest > 1e-9 * taken[rows], rest, 0)
         return np.asarray(prior / np.maximum(prior.sum(axis=1, keepdims=True), 1e-300))
 
-    def posterior(self, mixture: Mixture) -> MixedPosterior:
+    def posterior(self, mixture: Mixture) -> Posterior:
         """Return the posterior of the rows."""
-        return MixedPosterior(Posterior(self.labels, self.share), self.evidence, self.prior, mixture)
+        forest = Posterior(self.labels, self.share)
+        if self.evidence is None:
+            return forest.sharpened(mixture.sharpness)
+        return MixedPosterior(forest, self.evidence, self.prior, mixture)
 
     def losses(self, loss: Callable[[Posterior], Floats]) -> dict[Mixture, Floats]:
         """Compute the losses of rows by each mixture."""
         alone = self.posterior(self.mixtures[0])
+        if not isinstance(alone, MixedPosterior):
+            return {self.mixtures[0]: loss(alone)}
         return {mixture: loss(alone.remixed(mixture)) for mixture in self.mixtures}
 
     def chosen(self, losses: dict[Mixture, Floats]) -> Mixture:
@@ -78,6 +82,8 @@ class HeldOutRows:
 
     def with_mixtures(self, alone: Mixture, grid: Sequence[float]) -> HeldOutRows:
         """Return the rows with mixtures to choose from: for each weight the sharpness of a grid of least log loss."""
+        if self.evidence is None:
+            return replace(self, mixtures=(alone,))
         base, evidence = mixing_parts(self.share, self.labels, self.evidence, self.prior)
         labels = self.labels.astype(np.float64)
 
@@ -94,22 +100,22 @@ class HeldOutRows:
 
 
 def mixture_for(rows: HeldOutRows, criterion: Criterion) -> Mixture:
-    """Choose the mixture for a criterion: by what decisions cost held-out rows, or by log loss where no row has a cost.
-
-    It is computed once for each cost that can be a key.
-    """
-    known = CHOSEN.setdefault(rows, {})
-    key = criterion.cost if criterion.of_single_rows else None
-    try:
-        return known[key]
-    except (KeyError, TypeError):
-        chosen = rows.chosen(rows.losses(loss_of(rows, criterion)))
-    with suppress(TypeError):  # a cost that cannot be a key
-        known[key] = chosen
-    return chosen
+    """Choose the mixture for a criterion: by what held-out rows cost, or by log loss where no row has a cost."""
+    key = "mixture", criterion.cost if criterion.of_single_rows else None
+    mixture: Mixture = once(rows, key, lambda: rows.chosen(rows.losses(loss_of(rows, criterion))))
+    return mixture
 
 
-CHOSEN: WeakKeyDictionary[HeldOutRows, dict[Any, Mixture]] = WeakKeyDictionary()
+def paid_over_expected(rows: HeldOutRows, mixture: Mixture, cost: Cost) -> float:
+    """Return the square root of what decisions for held-out rows cost over what they were expected to cost."""
+
+    def compute() -> float:
+        posterior = rows.posterior(mixture)
+        decided = roughly_decide(posterior, cost)
+        return root_of_ratio(cost.of_rows(rows.truth, decided), posterior.expected_of(cost, decided), rows.weight)
+
+    ratio: float = once(rows, ("paid over expected", mixture, cost), compute)
+    return ratio
 
 
 def loss_of(rows: HeldOutRows, criterion: Criterion) -> Callable[[Posterior], Floats]:

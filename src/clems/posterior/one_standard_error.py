@@ -6,7 +6,9 @@ The usual choice stays, unless another is better on held-out rows by more than a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -25,6 +27,27 @@ def mean_and_error(values: Floats, weight: Weights) -> tuple[float, float]:
     """Mean of the values of rows and its standard error."""
     mean = float(np.average(values, weights=weight))
     return mean, float(np.sqrt(np.average((values - mean) ** 2, weights=weight) / len(values)))
+
+
+def root_of_ratio(paid: Floats, expected: Floats, weight: Weights) -> float:
+    """Square root of what rows cost over what they were expected to cost, both in sum; 1 if that says nothing."""
+    ratio = np.average(paid, weights=weight) / max(float(np.average(expected, weights=weight)), 1e-300)
+    return float(np.sqrt(ratio)) if 0 < ratio < np.inf else 1.0
+
+
+def once(rows: Any, key: Any, compute: Callable[[], Any]) -> Any:
+    """Compute what is asked of held-out rows, unless it has been; where a cost cannot be a key, again each time."""
+    known = KNOWN.setdefault(rows, {})
+    try:
+        return known[key]
+    except (KeyError, TypeError):
+        computed = compute()
+    with suppress(TypeError):
+        known[key] = computed
+    return computed
+
+
+KNOWN: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
 
 
 def one_standard_error(losses: dict[Any, Floats], usual: Any, weight: Weights) -> Any:

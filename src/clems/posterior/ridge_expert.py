@@ -2,9 +2,10 @@
 
 With a kernel matrix ``G`` of the training rows, weights ``v`` of these and a penalty ``λ``, the coefficients are
 ``α = A⁻¹ (Y − mean)`` with ``A = G + λ diag(1/v)``. Left out of training, a row would be predicted
-``y_i − α_i / (A⁻¹)_ii``: one factorisation serves all labels and holds out every row. More rows than `MOST_ROWS` are
-described by features instead, ``φ(x)``: by their own, if they are linear and few, else by the kernel with some of the
-rows, *landmarks*. Then ``β = (Φᵀ V Φ + λ I)⁻¹ Φᵀ V (Y − mean)``, and a row that is left out has the residual
+``y_i − α_i / (A⁻¹)_ii``: one factorisation serves all labels and holds out every row. With a linear kernel
+and fewer features than rows, or with more rows than `MOST_ROWS`, rows are described by features instead, ``φ(x)``: by
+their own, or by the kernel with some of the rows, *landmarks*. Then ``β = (Φᵀ V Φ + λ I)⁻¹ Φᵀ V (Y − mean)``, and a row
+that is left out has the residual
 ``(y_i − ŷ_i) / (1 − h_i)`` with ``h_i = v_i φ_iᵀ (Φᵀ V Φ + λ I)⁻¹ φ_i``. No matrix has more than `MOST_ROWS` rows and
 columns.
 """
@@ -170,6 +171,10 @@ def fit_ridge(
     few = np.sort(random_state.choice(n, SAMPLE, replace=False)) if n > SAMPLE else np.arange(n)
     scaled_few = kernel.rows(X[few])
     start = _least_penalty(kernel(scaled_few, scaled_few), Y[few] - mean)
+    if isinstance(kernel, Linear) and X.shape[1] <= min(n, MOST_ROWS):  # the same solution by fewer unknowns
+        fit = _by_features(lambda some: kernel.rows(X[some]), np.arange(n), Y, mean, weight, rows)
+        coefficients, residual = _best(fit, start)
+        return RidgeScores(kernel, None, coefficients, mean), Y[rows] - residual
     if n <= MOST_ROWS:
         scaled = kernel.rows(X)
         fit = _by_rows(kernel(scaled, scaled), Y - mean, weight, rows)
@@ -177,10 +182,6 @@ def fit_ridge(
         if isinstance(kernel, Linear):  # Σ_i α_i x_iᵀ x is linear in x
             return RidgeScores(kernel, None, np.asarray(scaled.T @ coefficients), mean), Y[rows] - residual
         return RidgeScores(kernel, scaled, coefficients, mean), Y[rows] - residual
-    if isinstance(kernel, Linear) and X.shape[1] <= MOST_ROWS:
-        fit = _by_features(lambda some: kernel.rows(X[some]), np.arange(n), Y, mean, weight, rows)
-        coefficients, residual = _best(fit, start)
-        return RidgeScores(kernel, None, coefficients, mean), Y[rows] - residual
     used = np.sort(random_state.choice(n, MOST_TRAINED, replace=False)) if n > MOST_TRAINED else np.arange(n)
     landmarks = kernel.rows(X[np.sort(random_state.choice(n, LANDMARKS, replace=False))])
     basis = _whitening(kernel(landmarks, landmarks))

@@ -23,12 +23,19 @@ LEAST = 12  # rows from which on trees leave thirds of them out
 DENSE = 1 / 24  # share of entries other than 0 from which on trees take less time with dense features than with sparse
 
 
-def default_forest(n_features: int, **settings: Any) -> ExtraTreesRegressor:
-    """Forest for all dimensions of an embedding.
+def tree_shape(n_features: int) -> dict[str, Any]:
+    """Shape of the trees of every default forest: features that a split tries, and rows that it needs.
 
-    One hundred extremely randomised trees. A split tries the square root of the number of features, but at least a
-    tenth of them: where most features are zero for most rows, the root is too few. It was chosen by quality and time
-    over five datasets, see ``docs/forest.md``.
+    A split tries the square root of the number of features d, but at least a tenth of them, up to 200, and a sixth of
+    them, up to 32: where features are few, or zero for most rows, the root is too few. It was chosen by quality and
+    time, see ``docs/forest.md``.
+    """
+    d = n_features
+    return {"max_features": ceil(max(sqrt(d), min(d / 10, 200), min(d / 6, 32))), "min_samples_split": 3}
+
+
+def default_forest(n_features: int, **settings: Any) -> ExtraTreesRegressor:
+    """Forest for all dimensions of an embedding: one hundred extremely randomised trees, see :func:`tree_shape`.
 
     Parameters
     ----------
@@ -37,7 +44,7 @@ def default_forest(n_features: int, **settings: Any) -> ExtraTreesRegressor:
     **settings
         Parameters of scikit-learn's ExtraTreesRegressor that override these.
     """
-    return ExtraTreesRegressor(**{**_shape(n_features), **settings})
+    return ExtraTreesRegressor(**{**tree_shape(n_features), **settings})
 
 
 def default_classifier(n_features: int, **settings: Any) -> ExtraTreesClassifier:
@@ -50,11 +57,7 @@ def default_classifier(n_features: int, **settings: Any) -> ExtraTreesClassifier
     **settings
         Parameters of scikit-learn's ExtraTreesClassifier that override these.
     """
-    return ExtraTreesClassifier(**{**_shape(n_features), **settings})
-
-
-def _shape(n_features: int) -> dict[str, Any]:
-    return {"max_features": ceil(max(sqrt(n_features), n_features / 10)), "min_samples_split": 6}
+    return ExtraTreesClassifier(**{**tree_shape(n_features), **settings})
 
 
 def grow_trees(
@@ -102,11 +105,7 @@ def grow_trees(
     n, d = X.shape
     missing = None if sparse.issparse(X) else np.isnan(X).any(axis=0)
     missing = missing if missing is not None and missing.any() else None
-    settings = {
-        "max_features": ceil(max(sqrt(d), min(d / 10, 200), min(d / 3, 64))),
-        "min_samples_split": 3,
-        "max_depth": max_depth,
-    }
+    settings = {**tree_shape(d), "max_depth": max_depth}
 
     seeds = random_state.randint(2**31 - 1, size=n_trees).tolist()
     third = random_state.permutation(n) % 3 if bags == "thirds" and n >= LEAST else None
