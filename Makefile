@@ -1,4 +1,4 @@
-.PHONY: any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-embeddings bench-independent bench-joint bench-memory bench-runner bench-commands bench-guarantee paper choices decisions depths forests embedded experts rivals directly prices tickets printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
+.PHONY: any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-embeddings bench-independent bench-joint bench-memory bench-runner bench-commands bench-guarantee paper choices decisions depths forests embedded experts rivals directly prices tickets study against printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -94,6 +94,12 @@ attack-long: $(VENV)/.attack  ## The campaign whose results are committed: about
 	  $(BIN)/python -m attack.coverage_models --seconds 900 --seed $$seed --corpus build/attack/corpus-models && \
 	  $(BIN)/python -m attack.coverage_readers --seconds 900 --seed $$seed --corpus build/attack/corpus-readers || exit 1; \
 	done
+
+study: $(VENV)/.report  ## CLEMS among the methods of the largest published comparison; needs CLEMS_DATA; about five minutes.
+	$(BIN)/python -m tools.study --output results/study/study.md
+
+against: $(VENV)/.report  ## CLEMS as it is against CLEMS of another commit: make against REV=5f06c1f; needs CLEMS_DATA; an hour.
+	$(BIN)/python -m tools.against $(REV) --output results/experts/before.md
 
 printed-macro-f1: $(VENV)/.report  ## Which macro F1 the paper's Table 3 prints; needs CLEMS_DATA; about five minutes.
 	$(BIN)/python -m tools.printed_macro_f1 --output results/table3/printed-macro-f1.md
