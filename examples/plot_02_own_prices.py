@@ -1,0 +1,56 @@
+"""
+Own prices: a miss costs more than a false alarm
+================================================
+
+A price list says what each mistake costs in euros. The model decides by it, and the result is an amount of
+money.
+"""
+
+import pandas as pd
+from matplotlib import pyplot as plt
+
+from clems import CLEMS, weighted_hamming
+from clems.datasets import digit_scenes
+from clems.evaluation import savings
+
+plt.style.use("clems.figures")
+
+# %%
+# Ten sensors, one for each digit, report what they see. Two of them watch dear machines, so that to miss their
+# alarm costs 20 €, that of another 5 €. To look after any alarm that is none costs 2 €. Prices are matched to
+# labels by name.
+
+names = [f"sensor {digit}" for digit in range(10)]
+prices = pd.DataFrame({"false_negative": 5, "false_positive": 2}, index=names)
+prices.loc[["sensor 0", "sensor 9"], "false_negative"] = 20
+cost = weighted_hamming(prices, name="prices")
+
+X, Y = digit_scenes(2000, random_state=0)
+Y = pd.DataFrame(Y, columns=names)
+train, test = slice(1000), slice(1000, None)
+model = CLEMS(cost, random_state=0).fit(X[train], Y[train])
+
+# %%
+# ``savings`` compares what was paid with simple ways to predict. The first of them, to predict what is more
+# probable than ½, is what most people do; the probabilities are the same.
+
+found = savings(model, X[test], Y[test], unit="€")
+print(found)
+
+# %%
+# At ½ nearly all that is paid is for misses. By prices there are more false alarms, and they are worth it: the
+# two dear sensors most of all.
+
+answers = {"above ½": model.predict(X[test], cost="hamming"), "decided by prices": model.predict(X[test])}
+figure, axes = plt.subplots(1, 2, figsize=(8, 3.8), sharex=True, sharey=True)
+for axis, (title, predicted) in zip(axes, answers.items(), strict=True):
+    misses = (Y[test] > predicted).sum() * prices["false_negative"]
+    alarms = (Y[test] < predicted).sum() * prices["false_positive"]
+    axis.barh(names, misses, color="C1", height=0.7)
+    axis.barh(names, alarms, left=misses, color="C0", height=0.7)
+    axis.set(title=f"{title}: {misses.sum() + alarms.sum():,.0f} €", xlabel="paid on all new rows, in €")
+    axis.tick_params(axis="y", length=0)
+axes[0].text(0.97, 0.5, "misses", color="C1", weight="bold", ha="right", transform=axes[0].transAxes)
+axes[0].text(0.97, 0.42, "false alarms", color="C0", weight="bold", ha="right", transform=axes[0].transAxes)
+axes[0].invert_yaxis()
+plt.show()

@@ -1,0 +1,54 @@
+"""
+Missing values: what gaps cost, and what they tell
+==================================================
+
+Trees take gaps in numbers as they are. That is about as good as filling them where values are missing at
+random, and better where the gap itself says something: a doctor does not order a test that nobody needs.
+"""
+
+import numpy as np
+from matplotlib import pyplot as plt
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+
+from clems import CLEMS, CRITERIA
+
+plt.style.use("clems.figures")
+
+# %%
+# Six diagnoses, and a test for each, whose result is higher where the diagnosis is true. Tests are missing at
+# random, or only for those who do not have what is tested for. NaN is a gap.
+
+rng = np.random.default_rng(0)
+Y = (rng.random((2000, 6)) < 0.3).astype(int)
+X = Y + rng.normal(0, 0.8, Y.shape)
+luck = rng.random(X.shape)
+train, test = slice(1000), slice(1000, None)
+missing = {
+    "any test may be missing": lambda share: luck < share,
+    "tests without need are missing": lambda share: (luck < share) & (Y == 0),
+}
+shares = [0, 0.2, 0.4, 0.6, 0.8]
+
+# %%
+# CLEMS takes gaps as they are: each split of a tree learns to which side missing values go. The other way is a
+# transformer that fills them with the mean of the column, as in any pipeline of scikit-learn's.
+
+learner = CLEMS("f1", n_trees=50, random_state=0)
+ways = {"gaps as they are": learner, "filled with the mean": make_pipeline(SimpleImputer(), learner)}
+figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), sharey=True)
+for axis, (title, gaps) in zip(axes, missing.items(), strict=True):
+    for place, (name, model) in enumerate(ways.items()):
+        values = []
+        for share in shares:
+            with_gaps = np.where(gaps(share), np.nan, X)
+            predicted = model.fit(with_gaps[train], Y[train]).predict(with_gaps[test])
+            values.append(CRITERIA["f1"](Y[test], predicted))
+        axis.plot(shares, values, "o-", color=f"C{place}")
+        print(f"{title}, {name}:", *(f"{value:.3f}" for value in values))
+    axis.xaxis.set_major_formatter("{x:.0%}")
+    axis.set(title=title, xlabel="share of these tests")
+for place, name in enumerate(ways):
+    axes[0].text(0.03, 0.9 - 0.08 * place, name, color=f"C{place}", weight="bold", transform=axes[0].transAxes)
+axes[0].set_ylabel("F1 of new rows")
+plt.show()
