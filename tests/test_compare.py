@@ -75,14 +75,16 @@ def test_nothing_done_has_no_best():
         compare((1, 2))
 
 
-def test_a_script_is_not_run_again_by_the_processes_that_it_starts(tmp_path):
+@pytest.mark.parametrize("backend", ["local", "dask"])
+def test_a_script_is_not_run_again_by_the_processes_that_it_starts(backend, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         "from clems.datasets import load_dataset\n"
         "from clems.experiments import compare\n"
         "print('begun')\n"
         "scenes = load_dataset('digit-scenes').take(slice(80))\n"
-        "print(compare(scenes, learners=['br', 'clems'], repetitions=1, trees=2, depths=[2], jobs=2).table.shape)\n"
+        "how = dict(learners=['br', 'clems'], repetitions=1, trees=2, depths=[2], jobs=2)\n"
+        f"print(compare(scenes, **how, backend={backend!r}).table.shape)\n"
     )
     for arguments, given in ([script], ""), ([], script.read_text()):
         ended = subprocess.run([sys.executable, *arguments], input=given, capture_output=True, text=True)

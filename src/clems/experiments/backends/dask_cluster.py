@@ -31,7 +31,7 @@ from clems.experiments.backends.attempt import (
     failed,
     got,
 )
-from clems.experiments.backends.starting import modest_start
+from clems.experiments.backends.starting import apart_from_main, modest_start
 from clems.experiments.store import Record
 
 RECOUNT = 5.0  # seconds after which the threads of a cluster are counted again
@@ -51,6 +51,8 @@ def on_dask(
     if not again:
         return
     with ExitStack() as stack:
+        if scheduler is None:  # to the end, as a worker that dies is started again
+            stack.enter_context(apart_from_main([work, costs]))
         cluster = scheduler or stack.enter_context(_cluster(distributed, len(again)))
         client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
         client.wait_for_workers(1)
