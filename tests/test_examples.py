@@ -1,11 +1,20 @@
-"""The examples run, and the educational twin of CLEMS computes what CLEMS computes."""
+"""Scripts of the gallery have its form, and the educational twin of CLEMS computes what CLEMS computes.
 
+`make docs` runs them all; here run the two that take the least time.
+"""
+
+import ast
 import importlib.util
+import re
+import runpy
+import sys
 from functools import cache, partial
 from pathlib import Path
 
+import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 from sklearn.neighbors import KNeighborsRegressor
 
 from clems import CLEMS, COSTS, mirrored_smacof
@@ -17,15 +26,21 @@ TRAIN, TEST = slice(350), slice(350, None)
 NEIGHBOURS = KNeighborsRegressor(12, weights="distance")
 
 
+EXAMPLES = Path(__file__).parents[1] / "examples"
+GALLERY = sorted(EXAMPLES.glob("plot_*.py"))
+QUICK = ["plot_07_reading_files", "plot_16_stratified_splits"]
+INSTALLED = {"clems", "matplotlib", "numpy", "pandas", "scipy", "sklearn"}  # what the extra `report` brings, and less
+
+
 @cache
 def example(name):
-    path = Path(__file__).parents[1] / "examples" / f"{name}.py"
+    path = EXAMPLES / f"{name}.py"
     module = importlib.util.module_from_spec(spec := importlib.util.spec_from_file_location(name, path))
     spec.loader.exec_module(module)
     return module
 
 
-twin = example("clems_in_sixty_lines")
+twin = example("plot_23_clems_in_sixty_lines")
 COSTS_OF_TWIN = {"hamming": twin.hamming_cost, "f1": twin.f1_cost}
 
 
@@ -64,3 +79,51 @@ def test_the_twin_prints_that_either_of_its_two_costs_is_less_where_it_was_train
     _, *rows = capsys.readouterr().out.splitlines()
     means = np.array([row.split()[-2:] for row in rows], float)
     assert means.argmin(axis=0).tolist() == [0, 1]
+
+
+def title_of(path):
+    """Title of a script: the first line of its docstring, underlined."""
+    title, line, blank, *paragraph = ast.get_docstring(ast.parse(path.read_text("utf-8"))).split("\n")
+    assert line == "=" * len(title), "reST wants the line as long as the title"
+    assert not blank
+    assert paragraph, "one paragraph says what the script is about"
+    assert "" not in paragraph, "one paragraph"
+    return title
+
+
+def test_the_gallery_has_a_title_for_each_of_its_questions():
+    titles = [title_of(path) for path in GALLERY]
+    assert len(titles) == len(set(titles)) >= 24
+    places = [int(re.match(r"plot_(\d\d)_", path.name)[1]) for path in GALLERY]
+    assert places == [*range(1, len(GALLERY) + 1)]
+
+
+@pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
+def test_a_script_of_the_gallery_needs_nothing_but_the_package_and_ends_in_a_picture(path):
+    text = path.read_text("utf-8")
+    cells = text.split("\n# %%\n")
+    assert len(cells) > 2, "short cells"
+    assert all(re.match(r"# \S", cell) for cell in cells[1:]), "each begins with prose"
+    assert text.count("plt.show()") == 1
+    assert "plt.show()" in cells[-1]
+    assert text.count('plt.style.use("clems.figures")') == 1
+    imported = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            imported |= {name.name.split(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported.add(node.module.split(".")[0])
+    beside = {other.stem for other in EXAMPLES.glob("*.py")}
+    assert imported <= INSTALLED | beside | sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_quick_scripts_of_the_gallery_run(name, monkeypatch, capsys):
+    monkeypatch.chdir(EXAMPLES)
+    monkeypatch.setattr(plt, "show", lambda: None)
+    with mpl.rc_context({"backend": "agg"}):
+        runpy.run_path(f"{name}.py", run_name="__main__")
+        figures = plt.get_fignums()
+        plt.close("all")
+    assert len(figures) == 1
+    assert capsys.readouterr().out

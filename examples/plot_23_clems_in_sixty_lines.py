@@ -1,15 +1,21 @@
-"""CLEMS in sixty lines: the algorithm of the paper in plain numpy and scikit-learn, to be read in one sitting.
+"""
+CLEMS in sixty lines
+====================
 
-Huang & Lin (2017), Cost-sensitive label embedding for multi-label classification, Machine Learning 106. `clems.CLEMS`
-with `decoder="nearest"` computes the same; it is faster, checks what it is given, and has a choice at every step.
+The algorithm of the paper in plain numpy and scikit-learn, to be read in one sitting: Huang & Lin (2017), Cost-
+sensitive label embedding for multi-label classification, Machine Learning 106. ``CLEMS`` with
+``decoder="nearest"`` computes the same; it is faster, checks what it is given, and has a choice at every step.
 """
 
 import numpy as np
+from matplotlib import pyplot as plt
 from sklearn.neighbors import KNeighborsRegressor
 
 from clems.datasets import digit_scenes
 
-# 1. A cost says what predicting p costs where y is true: a matrix, truths in its rows and predictions in its columns.
+# %%
+# **1. Costs.** A cost says what predicting p costs where y is true: a matrix, truths in its rows and
+# predictions in its columns.
 
 
 def hamming_cost(Y, P):
@@ -23,8 +29,10 @@ def f1_cost(Y, P):
     return np.where(sizes > 0, 1 - 2 * Y @ P.T / np.maximum(sizes, 1), 0)
 
 
-# 2. Label vectors become points whose distances are roots of costs. A distance is symmetric and a cost need not be, so
-#    every vector gets two points, T_i for where it is the truth and P_j for where it is the prediction.
+# %%
+# **2. Points.** Label vectors become points whose distances are roots of costs. A distance is symmetric and a
+# cost need not be, so every vector gets two points, T_i for where it is the truth and P_j for where it is the
+# prediction.
 
 
 def distances(A, B):
@@ -55,8 +63,9 @@ def embed(labels, cost, frequency, steps=1000):
     return T, P, stress
 
 
-# 3. A regressor learns where the truth of a row lies. Where it predicts z, predicting p costs about ‖z − P_p‖²: the
-#    nearest P_p is the prediction.
+# %%
+# **3. Learning.** A regressor learns where the truth of a row lies. Where it predicts z, predicting p costs
+# about ‖z − P_p‖²: the nearest P_p is the prediction.
 
 
 def clems(X, Y, X_new, cost, regressor):
@@ -67,16 +76,36 @@ def clems(X, Y, X_new, cost, regressor):
     return candidates[distances(Z, P).argmin(axis=1)]
 
 
+# %%
+# **It works:** of two models, each is the cheaper one by the cost that it was trained for.
+
+
 def main():
     X, Y = digit_scenes(2000, random_state=0)
     train, test = slice(1500), slice(1500, None)
     costs = {"hamming": hamming_cost, "f1": f1_cost}
     print("mean cost of 500 new scenes" + "".join(f"{name:>10}" for name in costs))
+    means = []
     for name, cost in costs.items():
         predicted = clems(X[train], Y[train], X[test], cost, KNeighborsRegressor(12, weights="distance"))
-        means = [np.diagonal(other(Y[test].astype(float), predicted)).mean() for other in costs.values()]
-        print(f"  CLEMS trained for {name:7}" + "".join(f"{mean:10.3f}" for mean in means))
+        means.append([np.diagonal(other(Y[test].astype(float), predicted)).mean() for other in costs.values()])
+        print(f"  CLEMS trained for {name:7}" + "".join(f"{mean:10.3f}" for mean in means[-1]))
+    return costs, np.array(means)
+
+
+def draw(names, means):
+    plt.style.use("clems.figures")
+    _, axes = plt.subplots(1, 2, figsize=(7, 2.4), sharey=True)
+    for axis, name, values in zip(axes, names, means.T, strict=True):
+        colours = ["C0" if trained == name else "C7" for trained in names]
+        bars = axis.barh([f"trained for {trained}" for trained in names], values, color=colours, height=0.6)
+        axis.bar_label(bars, fmt="%.3f", padding=3)
+        axis.set(title=f"cost by {name}", xlabel="mean of new scenes")
+        axis.tick_params(axis="y", length=0)
+        axis.margins(x=0.2)
+    axes[0].invert_yaxis()
+    plt.show()
 
 
 if __name__ == "__main__":
-    main()
+    draw(*main())

@@ -1,0 +1,93 @@
+"""
+Saving and serving a model behind a small HTTP service
+======================================================
+
+A model is saved to one file that holds no code, loaded elsewhere, and asked over HTTP. The server is that of
+the standard library, started in a thread, asked, and stopped: enough to see what travels.
+"""
+
+import json
+import tempfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import numpy as np
+from matplotlib import pyplot as plt
+
+from clems import CLEMS, load, save
+from clems.datasets import digit_scenes
+
+plt.style.use("clems.figures")
+
+# %%
+# Train and save. Loading runs no code from the file, whoever wrote it, and refuses a file that was changed by
+# accident.
+
+X, Y = digit_scenes(2000, random_state=0)
+with tempfile.TemporaryDirectory() as folder:
+    file = Path(folder) / "digits.clems"
+    save(CLEMS("f1", n_trees=50, random_state=0).fit(X[:1500], Y[:1500]), file)
+    model = load(file)
+
+# %%
+# The service takes rows as JSON and answers with label sets, what they are expected to cost, and a mark on rows
+# that a person should look at. Several threads may ask one model at a time. Bad input gets the sentence that
+# the model says.
+
+
+class Service(BaseHTTPRequestHandler):
+    """POST {"rows": [[...], ...]} to get the labels of rows."""
+
+    def do_POST(self):
+        try:
+            rows = np.array(json.loads(self.rfile.read(int(self.headers["Content-Length"])))["rows"], float)
+            labels, expected = model.predict(rows), model.expected_cost(rows)
+            status, answer = (
+                200,
+                [
+                    {"labels": model.classes_[row == 1].tolist(), "expected_cost": cost, "ask_a_person": cost > 0.45}
+                    for row, cost in zip(labels, expected.tolist(), strict=True)
+                ],
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            status, answer = 400, {"error": str(error)}
+        body = json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        """Stay silent."""
+
+
+# %%
+# Start it on a free port of this computer, ask, stop.
+
+rows = X[1500:1506]
+with ThreadingHTTPServer(("127.0.0.1", 0), Service) as server:
+    threading.Thread(target=server.serve_forever).start()
+    try:
+        body = json.dumps({"rows": rows.tolist()}).encode()
+        with urlopen(Request(f"http://127.0.0.1:{server.server_port}/", body)) as response:
+            answers = json.load(response)
+    finally:
+        server.shutdown()
+print(json.dumps(answers[0], indent=1))
+
+# %%
+# What was asked, and what came back; rows for a person have an orange frame. Below each picture is the truth.
+
+figure, axes = plt.subplots(1, len(rows), figsize=(9, 2.4))
+for axis, row, truth, answer in zip(axes, rows, Y[1500:1506], answers, strict=True):
+    axis.imshow(row.reshape(11, 11), cmap="gray_r")
+    said = " ".join(map(str, answer["labels"])) or "none"
+    axis.set_title(f"{said}\ncost {answer['expected_cost']:.2f}", loc="center", size=10)
+    axis.set(xticks=[], yticks=[], xlabel="truth " + " ".join(map(str, np.flatnonzero(truth))))
+    axis.spines[:].set_visible(True)
+    axis.spines[:].set_color("C1" if answer["ask_a_person"] else "C7")
+    axis.spines[:].set_linewidth(3 if answer["ask_a_person"] else 1)
+plt.show()
