@@ -10,7 +10,7 @@ $(VENV)/.%: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	touch $@
 
-demo: $(VENV)/.report  ## Train on scenes of digits and compare models under every criterion.
+demo: $(VENV)/.report  ## Train on scenes of digits: models under every criterion, what they save in €, a promise, a report.
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.test  ## Lint, types, tests.
