@@ -48,7 +48,7 @@ for name in answers:
     print(f"{name:18} {paid[name]:.2f} days lost, {vain[name]:.2f} of them in vain")
 
 # %%
-# Decided for the cost itself, a job loses the fewest days: more specialists are sent than for the named costs,
+# Decided for the cost itself, a job loses the fewest days: more specialists go in vain than for the named costs,
 # fewer than for the price list.
 
 figure, axis = plt.subplots(figsize=(7, 3.2))

@@ -23,7 +23,7 @@ plt.style.use("clems.figures")
 table = tickets(800, 1)
 tags = table.pop("tags").str.split(";").map(lambda one: {tag for tag in one if tag})
 print(table.loc[0, ["text", "category", "created", "hours", "customer"]].to_string())
-print("tags:", ", ".join(tags[0]))
+print("tags:", ", ".join(sorted(tags[0])))
 
 # %%
 # For cross-validation labels are a matrix, so that every fold knows all of them. One pipeline reads the text
