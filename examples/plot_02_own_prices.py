@@ -16,9 +16,9 @@ from clems.evaluation import savings
 plt.style.use("clems.figures")
 
 # %%
-# Ten sensors, one for each digit, report what they see. Two of them watch dear machines, so that to miss their
-# alarm costs 20 €, that of another 5 €. To look after any alarm that is none costs 2 €. Prices are matched to
-# labels by name.
+# Ten sensors, one for each digit, report what they see. Two of them watch expensive machines, so that to miss
+# their alarm costs 20 €, that of another 5 €. To look after any alarm that is none costs 2 €. Prices are
+# matched to labels by name.
 
 names = [f"sensor {digit}" for digit in range(10)]
 prices = pd.DataFrame({"false_negative": 5, "false_positive": 2}, index=names)
@@ -39,7 +39,7 @@ print(found)
 
 # %%
 # At ½ nearly all that is paid is for misses. By prices there are more false alarms, and they are worth it: the
-# two dear sensors most of all.
+# two expensive machines most of all.
 
 answers = {"above ½": model.predict(X[test], cost="hamming"), "decided by prices": model.predict(X[test])}
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.8), sharex=True, sharey=True)

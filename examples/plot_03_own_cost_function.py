@@ -3,7 +3,7 @@ Own cost function: any Python function will do
 ==============================================
 
 Some costs are no price list. A service team needs one specialist for each label of a job. Everyone who is sent
-in vain costs a day; and if anyone is missing, no matter how many, the team has to come again.
+but not needed costs a day; and if anyone is missing, no matter how many, the team has to come again.
 """
 
 from matplotlib import pyplot as plt
@@ -43,22 +43,22 @@ answers = {
 }
 cost = get_cost(days_lost)
 paid = {name: cost.rowwise(Y[test], predicted).mean() for name, predicted in answers.items()}
-vain = {name: (predicted > Y[test]).sum(axis=1).mean() for name, predicted in answers.items()}
+extra = {name: (predicted > Y[test]).sum(axis=1).mean() for name, predicted in answers.items()}
 for name in answers:
-    print(f"{name:18} {paid[name]:.2f} days lost, {vain[name]:.2f} of them in vain")
+    print(f"{name:18} {paid[name]:.2f} days lost, {extra[name]:.2f} for those not needed")
 
 # %%
-# Decided for the cost itself, a job loses the fewest days: more specialists go in vain than for the named costs,
-# fewer than for the price list.
+# Decided for the cost itself, a job loses the fewest days: more specialists go unneeded than for the named
+# costs, fewer than for the price list.
 
 figure, axis = plt.subplots(figsize=(7, 3.2))
 names = [*answers][::-1]
-axis.barh(names, [vain[name] for name in names], color="C0", height=0.6)
-trips = [paid[name] - vain[name] for name in names]
-bars = axis.barh(names, trips, left=[vain[name] for name in names], color="C1", height=0.6)
+axis.barh(names, [extra[name] for name in names], color="C0", height=0.6)
+trips = [paid[name] - extra[name] for name in names]
+bars = axis.barh(names, trips, left=[extra[name] for name in names], color="C1", height=0.6)
 axis.bar_label(bars, [f"{paid[name]:.2f}" for name in names], padding=4)
-axis.text(0.05, len(names) - 0.45, "sent in vain", color="C0", va="bottom")
-axis.text(vain[names[-1]] + 0.05, len(names) - 0.45, "second trips", color="C1", va="bottom")
+axis.text(0.05, len(names) - 0.45, "not needed", color="C0", va="bottom")
+axis.text(extra[names[-1]] + 0.05, len(names) - 0.45, "second trips", color="C1", va="bottom")
 axis.set(xlabel="days lost for a job, mean of new rows")
 axis.tick_params(axis="y", length=0)
 plt.show()

@@ -3,7 +3,7 @@ Abstention: which rows to hand to a person
 ==========================================
 
 A row that is expected to cost more than a person's time is better handed over. ``abstain_at`` does that;
-whether it pays depends on how well a model knows which rows will be dear.
+whether it pays depends on how well a model knows which rows will be expensive.
 """
 
 from matplotlib import pyplot as plt
@@ -36,12 +36,12 @@ print(f"all decided: {paid.mean():.2f} € a row; {share:.0%} handed over: {mean
 
 # %%
 # The curve hands over the rows of the greatest expected cost first. It lies between rows picked at random and
-# the rows that will be the dearest, which nobody knows beforehand. What ``abstain_at`` chose, without looking
-# at a single true label, costs little more than the lowest place of the curve.
+# the most expensive rows, which nobody knows beforehand. What ``abstain_at`` chose, without looking at a single
+# true label, costs little more than the lowest place of the curve.
 
 curve = evaluate(model, X[test], Y[test], abstain_at=PERSON).abstention
 figure, axis = plt.subplots()
-lines = [("random", "C6", "at random"), ("cost", "C0", "by expected cost"), ("perfect", "C2", "the dearest")]
+lines = [("random", "C6", "at random"), ("cost", "C0", "by expected cost"), ("perfect", "C2", "the most expensive")]
 for column, colour, name in lines:
     axis.plot(curve["share"], curve[column], color=colour)
     axis.text(0.3, curve[column][6] + 0.12, name, color=colour, weight="bold")

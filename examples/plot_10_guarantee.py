@@ -27,7 +27,7 @@ for level in levels:
     print(f"at most {level:.2f}: {safe.share_handed_over_:.0%} of the calibration rows are handed over")
 
 # %%
-# Does it hold? Fifty calibration sets of 200 rows each, which is what luck may do, and for each of them the
+# Does it hold? Fifty calibration sets of 200 rows each, as one might have drawn any of them, and for each the
 # mean cost of many fresh rows.
 
 fresh = slice(12000, None)

@@ -30,8 +30,8 @@ maps = {title: make_map(CLEMS(cost, n_trees=10, random_state=0).fit(X, Y)) for t
 # much of the variation two axes show is printed, for it is never all.
 #
 # For F1 both roles fall nearly together, and sets that share digits are near. By the prices, truths with a 0
-# (on the right) lie far from predictions without it (on the left). Predictions with a 0 lie between both, for
-# it costs little to predict a 0 in vain.
+# (on the right) lie far from predictions without it (on the left). Predictions with a 0 lie between both, for a
+# 0 that is a false positive costs little.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.4))
 for axis, (title, found) in zip(axes, maps.items(), strict=True):

@@ -1,6 +1,6 @@
 """
-Micro against macro F1: many labels, most of them rare
-======================================================
+Micro against macro F1: how much rare labels count
+==================================================
 
 Micro F1 pools all labels, so that frequent ones decide it; macro F1 is the mean over labels, so that a rare one
 counts as much as any. Both are optimised by thresholds of probabilities: one for all labels, or one for each.

@@ -14,12 +14,12 @@ from clems import Posterior
 plt.style.use("clems.figures")
 
 # %%
-# With :math:`s` true labels of :math:`K`, rank loss is :math:`\mathrm{fn}\,\mathrm{fp} + \tfrac12
-# \mathrm{fn}\,\mathrm{tn} + \tfrac12 \mathrm{tp}\,\mathrm{fp} = \tfrac12 s\,\mathrm{fp} + \tfrac12 (K -
-# s)\,\mathrm{fn}`. To predict label :math:`k` rather than not changes its expectation by :math:`\tfrac12 (E[s]
-# - K p_k)`, and :math:`E[s]` is the sum of the marginals :math:`p_1, \dots, p_K`.
+# With s true labels of K, rank loss is fn · fp + ½ fn · tn + ½ tp · fp, which equals ½ s · fp + ½ (K − s) · fn:
+# a sum over labels. To predict label k rather than not changes its expectation by ½ (E[s] − K p_k), and E[s] is
+# the sum of the marginals p_1 … p_K. So it pays to predict a label whose marginal exceeds the mean of the
+# marginals.
 #
-# To see it: forty distributions over the sixteen sets of four labels, as different as can be, all with the same
+# To see it: forty distributions over the sixteen sets of four labels, all with the same
 # marginals. They are drawn at random and fitted to the marginals label by label.
 
 marginals = np.array([0.7, 0.5, 0.3, 0.2])

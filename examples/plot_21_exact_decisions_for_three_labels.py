@@ -45,9 +45,9 @@ for title, cost in costs.items():
     print(f"{title:30} largest distance to the best of eight: {gap:.0e}")
 
 # %%
-# Hamming loss, zero-one loss and prices look at one label after the other; a dear miss moves the border of A
-# alone. For F1 and accuracy labels below ½ are predicted together where none of them is certain. For rank loss
-# only the mean counts, so that all regions meet where the three labels are equally probable.
+# Hamming loss, zero-one loss and prices look at one label after the other; an expensive miss moves the border
+# of A alone. For F1 and accuracy labels below ½ are predicted together where none of them is certain. For rank
+# loss only the mean counts, so that all regions meet where the three labels are equally probable.
 
 colours = ListedColormap(["#f0f0f0", "#56B4E9", "#E69F00", "#0072B2", "#cccccc", "#9ad0b9", "#f2c4a0", "#CC79A7"])
 figure, axes = plt.subplots(2, 3, figsize=(8.5, 5.8), sharex=True, sharey=True)

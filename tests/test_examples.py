@@ -15,11 +15,13 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
+from rich.console import Console
 from sklearn.neighbors import KNeighborsRegressor
 
 from clems import CLEMS, COSTS, mirrored_smacof
 from clems.datasets import digit_scenes
 from clems.embedding.smacof import label_start
+from clems.evaluation.savings import amount
 
 X, Y = digit_scenes(500, random_state=4)
 TRAIN, TEST = slice(350), slice(350, None)
@@ -127,3 +129,27 @@ def test_quick_scripts_of_the_gallery_run(name, monkeypatch, capsys):
         plt.close("all")
     assert len(figures) == 1
     assert capsys.readouterr().out
+
+
+def test_the_demo_shows_money_and_a_promise_that_are_those_of_its_rows(monkeypatch, capsys):
+    demo = example("demo")
+    parts = {"TRAIN": slice(150), "TEST": slice(150, 300), "CALIBRATION": slice(300, 500)}
+    for name, rows in parts.items():
+        monkeypatch.setattr(demo, name, rows)
+    monkeypatch.setattr(demo, "LEVEL", 8)
+    model = CLEMS(demo.PRICES, n_trees=10, random_state=0).fit(X[parts["TRAIN"]], Y[parts["TRAIN"]])
+    console = Console(width=400)
+    demo.show_money(model, X, Y, console)
+    demo.show_promise(model, X, Y, console)
+    printed = capsys.readouterr().out
+    truth, predicted = Y[parts["TEST"]], model.predict(X[parts["TEST"]])
+    paid = demo.PRICES.rowwise(truth, predicted)
+    nothing = demo.PRICES.rowwise(truth, np.zeros_like(truth))
+    assert f"pays {amount(paid.sum(), '€')} on the test pictures" in printed
+    saved = next(line for line in printed.splitlines() if "predicting nothing" in line)
+    assert amount(nothing.sum() - paid.sum(), "€") in saved
+    assert "at most 8 € a picture" in printed
+    assert f"all of them, {amount(paid.mean(), '€')}." in printed
+    share, kept = re.search(r"hands over (\d+)% and pays (\S+) €", printed).groups()
+    assert 0 < int(share) < 100
+    assert float(kept) < paid.mean()
