@@ -10,6 +10,7 @@ from clems import weighted_hamming
 from clems.datasets import Dataset, digit_scenes
 from clems.experiments import compare
 from clems.experiments.analysis.selection import results
+from clems.experiments.analysis.significance import corrected_t_test, holm
 
 
 def small(n=160):
@@ -30,6 +31,19 @@ def test_compare_finds_what_a_loop_would(tmp_path):
     assert "F1 ↑" in str(found)
     again = compare(small(), "f1", learners=["br", "clems"], store=tmp_path, **settings)
     assert again.records == found.records  # seconds included: nothing was run again
+
+
+def test_p_values_are_corrected_for_the_number_of_rivals_as_in_the_report():
+    settings = {"learners": ["br", "cc", "pcc", "clems"], "repetitions": 3, "trees": 5, "depths": [4]}
+    found = compare(small(), "f1", **settings, backend="serial")
+    repetitions = results(found.plan, found.records)
+    values = repetitions.pivot(index="repetition", columns="learner", values="value")
+    best, *rivals = found.table.index
+    ratio = repetitions["test_ratio"].mean()
+    wanted = holm([corrected_t_test(values[best] - values[rival], ratio) for rival in rivals])
+    assert np.isnan(found.table["p"][best])
+    assert found.table["p"][rivals].tolist() == pytest.approx(wanted.tolist())
+    assert str(found).count("≈") - 1 == (found.table["p"] >= 0.05).sum()  # one is in the note
 
 
 def test_compare_takes_prices_and_functions():

@@ -54,7 +54,7 @@ class Comparison:
         """
         repetitions = results(self.plan, self.records)
         cells = summary(repetitions).set_index("learner").sort_values("rank", kind="stable")
-        tests = against_best(repetitions).set_index("learner")["p"]
+        tests = against_best(repetitions).set_index("learner")["p_holm"].rename("p")
         return cells[["mean", "standard_error", "n", "rank"]].join(tests)
 
     @property
