@@ -41,7 +41,7 @@ print(found)
 # At ½ nearly all that is paid is for misses. By prices there are more false alarms, and they are worth it: the
 # two expensive machines most of all.
 
-answers = {"above ½": model.predict(X[test], cost="hamming"), "decided by prices": model.predict(X[test])}
+answers = {"above ½": model.predict_proba(X[test]) > 0.5, "decided by prices": model.predict(X[test])}
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.8), sharex=True, sharey=True)
 for axis, (title, predicted) in zip(axes, answers.items(), strict=True):
     misses = (Y[test] > predicted).sum() * prices["false_negative"]

@@ -39,7 +39,7 @@ answers = {
     "for prices": model.predict(X[test], cost=weighted_hamming(SECOND_TRIP, 1)),
     "for F1": model.predict(X[test], cost="f1"),
     "the likeliest set": model.predict(X[test], cost="zero_one"),
-    "labels above ½": model.predict(X[test], cost="hamming"),
+    "for Hamming loss": model.predict(X[test], cost="hamming"),
 }
 cost = get_cost(days_lost)
 paid = {name: cost.rowwise(Y[test], predicted).mean() for name, predicted in answers.items()}
