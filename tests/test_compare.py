@@ -89,8 +89,8 @@ def test_nothing_done_has_no_best():
         compare((1, 2))
 
 
-@pytest.mark.parametrize("backend", ["local", "dask"])
-def test_a_script_is_not_run_again_by_the_processes_that_it_starts(backend, tmp_path):
+@pytest.mark.parametrize(("backend", "from_file"), [("local", True), ("local", False), ("dask", True)])
+def test_a_script_is_not_run_again_by_the_processes_that_it_starts(backend, from_file, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         "from clems.datasets import load_dataset\n"
@@ -100,8 +100,8 @@ def test_a_script_is_not_run_again_by_the_processes_that_it_starts(backend, tmp_
         "how = dict(learners=['br', 'clems'], repetitions=1, trees=2, depths=[2], jobs=2)\n"
         f"print(compare(scenes, **how, backend={backend!r}).table.shape)\n"
     )
-    for arguments, given in ([script], ""), ([], script.read_text()):
-        ended = subprocess.run([sys.executable, *arguments], input=given, capture_output=True, text=True)
-        assert (ended.returncode, ended.stderr) == (0, "")
-        assert ended.stdout.splitlines()[:1] == ["begun"]
-        assert len(ended.stdout.splitlines()) == 2
+    arguments, given = ([script], "") if from_file else ([], script.read_text())
+    ended = subprocess.run([sys.executable, *arguments], input=given, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.splitlines()[:1] == ["begun"]
+    assert len(ended.stdout.splitlines()) == 2
