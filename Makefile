@@ -72,6 +72,9 @@ bench-commands: $(VENV)/.bench  ## The part of it about `clems predict` on a CSV
 tickets: $(VENV)/.bench  ## Generated tickets of free text with prices: who pays less, and why; about ten minutes.
 	$(BIN)/python -m benchmarks.tickets --output benchmarks/results/tickets.md
 
+bench-columns: $(VENV)/.bench  ## Tickets as they come against columns encoded by hand: what a ticket costs; a minute.
+	$(BIN)/python -m benchmarks.columns --output benchmarks/results/columns.md
+
 fuzz: $(VENV)/.test  ## Half a million mutated files for the readers; about six minutes.
 	$(BIN)/python -m benchmarks.fuzz --files 500000 --output benchmarks/results/fuzz.md
 
