@@ -1,4 +1,4 @@
-.PHONY: any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-embeddings bench-independent bench-joint bench-memory bench-runner bench-commands bench-guarantee paper choices decisions depths forests embedded experts rivals directly prices tickets study against printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
+.PHONY: any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-columns bench-embeddings bench-independent bench-joint bench-memory bench-runner bench-commands bench-guarantee paper choices decisions depths forests embedded experts rivals directly prices tickets study against printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv

@@ -1,10 +1,10 @@
 """Tickets as they come against columns that are encoded by hand: what a ticket costs.
 
-Tickets of `examples/tickets.py`. "As it comes" is what `clems fit tickets.csv --tags tags --separator ";" --id id --cost
-prices.csv` does; by hand, someone who knows which columns tell something writes a ColumnTransformer. Both train on the
-same rows, the learner has the same seed, and all are tested on the same new tickets.
+Tickets of `examples/tickets.py`. "As it comes" is what `clems fit tickets.csv --tags tags --separator ";" --id id
+--cost prices.csv` does; by hand, someone who knows which columns tell something writes a ColumnTransformer. Both train
+on the same rows, the learner has the same seed, and all are tested on the same new tickets.
 
-Usage: python -m benchmarks.columns [--output FILE] [--seeds 2001:2011] [--without customer,created] [--kinds customer:words]
+Usage: python -m benchmarks.columns [--output FILE] [--seeds 3001:3011] [--without customer] [--kinds customer:words]
 """
 
 from __future__ import annotations
@@ -32,19 +32,23 @@ from clems.cli.fit import make_learner
 EXAMPLE = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "tickets.py"))
 TAGS = sorted(EXAMPLE["TAGS"])
 TRAIN, TEST = 800, 2000  # tickets
-VERDICT = "2001:2011"  # seeds that had no part in any choice
+VERDICT = "3001:3011"  # seeds that had no part in any choice
 LEARNERS: dict[str, dict[str, Any]] = {"clems": {}, "cost_sensitive": {"estimator": "logistic_regression"}}
 TEXT = """\
 # Columns as they come, and by hand
 
 Made by `make bench-columns`: what a ticket costs, trained on {train:,} and tested on {test:,} new tickets of
-`examples/tickets.py`, for {n} seeds, {first} to {last}, which had no part in any choice. *As it comes* is what `clems fit
-tickets.csv --tags tags --separator ";" --id id --cost prices.csv` does with every column; *by hand* is a
+`examples/tickets.py`, for {n} seeds, {first} to {last}, which had no part in any choice. *As it comes* is what
+`clems fit tickets.csv --tags tags --separator ";" --id id --cost prices.csv` does with every column; *by hand* is a
 `ColumnTransformer` of someone who knows which columns tell something, before the same learner (logistic regression as
 people write it, `LogisticRegression(max_iter=1000)`). *Scikit-learn alone* has the columns by hand, logistic regression
 for each tag, and the threshold of its prices, `fp / (fp + fn)`. A ratio is that of the means over all seeds, ± its
 standard error over the seeds (of the mean of differences, as a share of the cost by hand); the worst seed is the
 greatest ratio of a single one. The bar is 1.02.
+
+Seeds 2001 to 2010 were a first verdict, which logistic regression missed (see the first version of this file): it
+learned by heart the directions of customers' names, which tell nothing. Of these, those that hold fewer rows than ten
+are left out since, chosen on seeds 1001 to 1010.
 
 """
 
@@ -85,7 +89,7 @@ def measured(seed: int, encoder: TableEncoder) -> dict[str, float]:
         result[f"{name} by hand"] = paid(make_pipeline(by_hand(), hand[name]).fit(rows, Y).predict(test))
     alone = make_pipeline(by_hand(), MultiOutputClassifier(LogisticRegression(max_iter=1000))).fit(rows, Y)
     P = np.column_stack([one[:, 1] for one in alone.predict_proba(test)])
-    result["alone"] = paid((P > fp / (fp + fn)).astype(np.uint8))
+    result["alone"] = paid((fp / (fp + fn) < P).astype(np.uint8))
     return result
 
 

@@ -11,7 +11,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from clems import CLEMS, Pipeline, TableEncoder
 from clems.datasets import DataError, from_frame, read_table
@@ -113,12 +113,16 @@ def test_parts_of_dates_are_those_of_pandas():
 def test_text_and_words_are_those_of_scikit_learn():
     frame = pd.DataFrame({"text": TEXTS, "name": [f"{text[:5]} {row % 45}" for row, text in enumerate(TEXTS)]})
     frame["word"] = RNG.choice(["a", "b", "c"], N)
+    frame = pd.concat([frame] * 4, ignore_index=True)
     encoder = TableEncoder().fit(frame)
     assert [column.kind for column in encoder.columns_] == ["text", "characters", "words"]
     pieces = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), min_df=2, sublinear_tf=True)
+    every = TruncatedSVD(30, random_state=0).fit(pieces.fit_transform(frame["name"]))
+    held = int((every.singular_values_**2 >= 10).sum())  # directions that hold as many rows
+    assert 3 <= held < 30
     theirs = make_column_transformer(
         (TfidfVectorizer(min_df=2, sublinear_tf=True), "text"),
-        (make_pipeline(pieces, TruncatedSVD(30, random_state=0)), "name"),
+        (make_pipeline(pieces, TruncatedSVD(30, random_state=0), FunctionTransformer(lambda X: X[:, :held])), "name"),
         (OneHotEncoder(), ["word"]),
         sparse_threshold=1,
     ).fit(frame)

@@ -20,7 +20,8 @@ from clems.wording import plural
 
 MOST_WORDS = 1000  # values of a column that have a feature each, the most frequent
 MOST_TERMS = 5000  # terms of a column of text, those of the most rows
-DIRECTIONS = 30  # in which the pieces of a column of strings are seen
+DIRECTIONS = 30  # in which the pieces of a column of strings are seen at most
+FEWEST = 10  # rows whose squares a direction holds at least: one of fewer is chance, which linear models learn by heart
 DIGITS = 9  # decimals of these features, so that linear algebra of another processor gives the same
 PARTS = ("year", "month", "day", "weekday", "hour", "time")  # of a date; time is in days since 1970
 
@@ -280,8 +281,9 @@ class Text(Encoding):
 class Characters(Text):
     """Strings of which there are many, short or dirty: TF-IDF of pieces of two to four characters, in few directions.
 
-    A column of names has hundreds of pieces, which would outnumber the other columns in a forest; its
-    leading singular vectors are as many features as other columns have.
+    A column of names has hundreds of pieces, which would outnumber the other columns in a forest; its leading singular
+    vectors are as many features as other columns have. Rows have length one, so that the square of a singular value
+    counts rows; a direction that holds fewer than ten is left out.
     """
 
     kind, is_sparse, units = "characters", False, "piece"
@@ -295,8 +297,9 @@ class Characters(Text):
         weights = Text.__call__(one, column, rows)
         k = min(DIRECTIONS, *weights.shape)
         if k < weights.shape[1]:
-            U, _, V = randomized_svd(weights, k, n_iter=5, flip_sign=False, random_state=0)
-            one.directions = svd_flip(U, V, u_based_decision=False)[1].T
+            U, S, V = randomized_svd(weights, k, n_iter=5, flip_sign=False, random_state=0)
+            held = max(1, int(np.count_nonzero(S**2 >= FEWEST)))  # singular values fall
+            one.directions = svd_flip(U[:, :held], V[:held], u_based_decision=False)[1].T
         else:
             one.directions = np.eye(k)
         return one
