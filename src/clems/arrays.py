@@ -70,3 +70,10 @@ def share_of_entries(X: Any) -> float:
     """Share of the entries of a dense or sparse matrix that are other than 0."""
     entries = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
     return float(entries / max(X.shape[0] * X.shape[1], 1))
+
+
+def with_short_indices(X: Any) -> Any:
+    """Sparse matrix with 32-bit indices where they suffice: scikit-learn's trees take no others."""
+    if X.indices.dtype == np.int32 or max(*X.shape, X.nnz) > np.iinfo(np.int32).max:
+        return X
+    return type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import re
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from time import perf_counter
@@ -13,18 +13,21 @@ import typer
 
 from clems.cli.console import column_lines, note, print_json, progress
 from clems.cli.data import read_training
-from clems.cli.estimators import complete_estimator, estimator_named
+from clems.cli.estimators import estimator_named
 from clems.cli.options import (
     NO_TAGS,
     USUAL,
     Cost,
     Data,
     Drop,
+    Estimator,
     Force,
     Jobs,
     Json,
     Kinds,
     Labels,
+    Pairs,
+    Parameters,
     Quiet,
     RowId,
     Seed,
@@ -35,6 +38,7 @@ from clems.cli.options import (
     form_for,
     kinds_of,
     output,
+    parameters_in,
 )
 
 if TYPE_CHECKING:
@@ -53,28 +57,15 @@ def fit(
     labels: Labels = None,
     cost: Cost = None,
     learner: Annotated[Learner, typer.Option(help="The learner to train.")] = CLEMS,
-    estimator: Annotated[
-        str | None,
-        typer.Option(
-            help="The estimator inside: logistic_regression, random_forest, gradient_boosting and others for learners "
-            "built on a classifier (cost_sensitive, br, pcc and others), or any of scikit-learn's with its parameters, "
-            "such as 'RandomForestClassifier(n_estimators=300)'.",
-            autocompletion=complete_estimator,
-        ),
-    ] = None,
+    estimator: Estimator = None,
     tags: TagColumn = NO_TAGS,
-    pairs: Annotated[Path | None, typer.Option(help="A second table with a row and a label per line.")] = None,
+    pairs: Pairs = None,
     row_id: RowId = None,
     drop: Drop = None,
     kinds: Kinds = None,
     unit: Unit = None,
     text: TextForm = USUAL,
-    parameters: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="A parameter of the learner, such as n_trees=200; repeat for more."
-        ),
-    ] = None,
+    parameters: Parameters = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     force: Force = False,
@@ -116,7 +107,8 @@ def fit(
             row_id=row_id,
             kinds=kinds_of(kinds),
         )
-        settings = _parsed(parameters or []) | ({} if estimator is None else {"estimator": estimator})
+        data = replace(data, table=None)  # which only takes memory from here on
+        settings = parameters_in(parameters) | ({} if estimator is None else {"estimator": estimator})
         form = form_for(text)
         model = make_learner(learner.value, cost, settings, seed, jobs, form["encoding"], form["decimal"])
         if sparse.issparse(data.X) or not get_tags(model).input_tags.allow_nan:
@@ -191,17 +183,4 @@ def _named_estimator(estimator: str, learner: str) -> Any:
     if (kind := get_tags(found).estimator_type) != wanted:
         able = ", ".join(other for other, own in LEARNERS.items() if own.predictor == kind)
         raise ValueError(f"{learner} is built on a {wanted}, not on a {kind}{f'; {able} are' if able else ''}.")
-    return found
-
-
-def _parsed(texts: list[str]) -> dict[str, Any]:
-    found = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise ValueError(f"--set takes NAME=VALUE; got {text!r}.")
-        try:
-            found[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):  # the last two for deeply nested text
-            found[name] = value
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
@@ -12,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from clems.cli.estimators import complete_estimator
 from clems.wording import names_in
 
 EXITS = (
@@ -98,8 +100,25 @@ class TextForm:
 
 NO_TAGS, USUAL = TagColumn(), TextForm()
 
+Pairs = Annotated[Path | None, typer.Option(help="A second table with a row and a label per line.")]
+
 # What is done.
 
+Estimator = Annotated[
+    str | None,
+    typer.Option(
+        help="The estimator inside: logistic_regression, random_forest, gradient_boosting and others for learners "
+        "built on a classifier (cost_sensitive, br, pcc and others), or any of scikit-learn's with its parameters, "
+        "such as 'RandomForestClassifier(n_estimators=300)'.",
+        autocompletion=complete_estimator,
+    ),
+]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="A parameter of the learner, such as n_trees=200; repeat for more."
+    ),
+]
 Cost = Annotated[
     str | None,
     typer.Option(
@@ -160,6 +179,20 @@ def kinds_of(given: list[str] | None) -> dict[str, str]:
         for name in names:
             if found.setdefault(name, kind.strip()) != kind.strip():
                 raise ValueError(f"--as gives the column {name!r} two kinds, {found[name]} and {kind.strip()}.")
+    return found
+
+
+def parameters_in(given: list[str] | None) -> dict[str, Any]:
+    """Read parameters that are written as NAME=VALUE; a value that is no literal of Python's is text."""
+    found = {}
+    for text in given or []:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise ValueError(f"--set takes NAME=VALUE; got {text!r}.")
+        try:
+            found[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):  # the last two for deeply nested text
+            found[name] = value
     return found
 
 

@@ -6,7 +6,7 @@ The map of the module: `Dataset` and its `Summary`, and functions of whole datas
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, overload
 
 import numpy as np
@@ -64,6 +64,8 @@ class Dataset:
         Where it came from.
     encoder : TableEncoder or None, default=None
         What made features of the columns of a table, and makes them of new rows; None if they are the columns.
+    table : DataFrame or None, default=None
+        The columns from which it made them, as they came, for pipelines that encode columns themselves.
 
     Examples
     --------
@@ -85,6 +87,7 @@ class Dataset:
     name: str = "data"
     source: str = ""
     encoder: Any = None
+    table: pd.DataFrame | None = None
 
     def __post_init__(self) -> None:
         X = _canonical(self.X) if sparse.issparse(self.X) else np.asarray(self.X)
@@ -116,8 +119,8 @@ class Dataset:
 
     def take(self, rows: ArrayLike | slice, name: str | None = None) -> Dataset:
         """Make a dataset of some rows: their numbers, a slice or a mask."""
-        X, Y = self.X[rows], self.Y[rows]
-        return Dataset(X, Y, self.feature_names, self.label_names, name or self.name, self.source, self.encoder)
+        table = None if self.table is None else self.table.iloc[rows]
+        return replace(self, X=self.X[rows], Y=self.Y[rows], name=name or self.name, table=table)
 
     def to_frame(self) -> pd.DataFrame:
         """Put features and labels side by side in a DataFrame, sparse columns where they are sparse."""
@@ -236,7 +239,7 @@ def stack(first: Dataset, second: Dataset) -> Dataset:
         sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)
         for parts in ((first.X, second.X), (first.Y, second.Y))
     )
-    return Dataset(X, Y, first.feature_names, first.label_names, first.name, first.source, first.encoder)
+    return replace(first, X=X, Y=Y, table=None)
 
 
 def dense_frames(dataset: Dataset) -> Iterator[pd.DataFrame]:
@@ -263,7 +266,7 @@ def check_distinct(dataset: Dataset) -> None:
 
 
 def check_complete(dataset: Dataset) -> Dataset:
-    """Refuse a dataset with missing features, which no learner takes; return it otherwise."""
+    """Refuse a dataset with missing features; return it otherwise."""
     X, names = dataset.X, dataset.feature_names
     values = X.data if sparse.issparse(X) else X.ravel()
     missing = np.isnan(values)

@@ -150,7 +150,7 @@ def dataset_of(frame: pd.DataFrame, rows: Rows, roles: Roles, name: str, source:
         encoder = TableEncoder(kinds=kinds, decimal=rows.decimal).fit_rows(table, rows, row_id)
         if not encoder.is_plain:
             X, feature_names = encoder.transform_rows(table, rows), encoder.get_feature_names_out().tolist()
-            return Dataset(X, Y, feature_names, label_names, name, source, encoder)
+            return Dataset(X, Y, feature_names, label_names, name, source, encoder, table)
     X, feature_names = _features(table, nominal, rows)
     return Dataset(X, Y, feature_names, label_names, name, source)
 

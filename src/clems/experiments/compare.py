@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from rich.console import Console
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
 
 from clems.costs.criteria import known_criterion
 from clems.costs.formulas import get_cost
 from clems.datasets import Dataset
+from clems.experiments.analysis.saved import BASELINE, saved, saved_in_words
 from clems.experiments.analysis.selection import results, summary
-from clems.experiments.analysis.significance import against_best
+from clems.experiments.analysis.significance import against_best, told_apart_in_words
 from clems.experiments.identity import can_be_sent
-from clems.experiments.output.report import show_report, write_report
+from clems.experiments.output.by_learner import show_learners
+from clems.experiments.output.report import write_report
 from clems.experiments.plan import Plan, make_plan
 from clems.experiments.running import run
 from clems.experiments.spec import DEPTHS, SpecError, check_spec
 from clems.experiments.store import Store
 from clems.experiments.trial import run_trial
 from clems.learners import LEARNERS
+from clems.learners.pipeline import steps_of
 
 QUICK = [name for name in LEARNERS if name != "cft"]  # which takes many times as long as all others together
+WIDTH = 100  # characters of a line of the table
 
 
 @dataclass(frozen=True)
@@ -40,22 +48,49 @@ class Comparison:
         What was compared.
     records : mapping
         What came out of each trial.
+    unit : str
+        What costs are counted in; may be empty.
     """
 
     plan: Plan
     records: Mapping[str, Any]
+    unit: str = ""
+
+    @cached_property
+    def _results(self) -> pd.DataFrame:
+        return results(self.plan, self.records)
 
     @property
     def table(self) -> pd.DataFrame:
         """One line per learner, the best first.
 
-        Mean and standard error over the repetitions, and `p`: how probable so great a distance to the best is by chance
-        alone, corrected for the number of rivals; NaN for the best itself.
+        Mean and standard error over the repetitions; `p`: how probable so great a distance to the best is by chance
+        alone, corrected for the number of rivals, NaN for the best itself; and seconds of processor time of a fit and
+        of the prediction of the test rows.
         """
-        repetitions = results(self.plan, self.records)
-        cells = summary(repetitions).set_index("learner").sort_values("rank", kind="stable")
-        tests = against_best(repetitions).set_index("learner")["p_holm"].rename("p")
-        return cells[["mean", "standard_error", "n", "rank"]].join(tests)
+        cells = summary(self._results).set_index("learner").sort_values("rank", kind="stable")
+        tests = against_best(self._results).set_index("learner")["p_holm"].rename("p")
+        seconds = self._results.groupby("learner")[["fit_seconds", "predict_seconds"]].mean()
+        return cells[["mean", "standard_error", "n", "rank"]].join(tests).join(seconds)
+
+    @cached_property
+    def savings(self) -> pd.DataFrame | None:
+        """What each learner saves a row against plain ways to predict; None of micro and macro F1.
+
+        A line for each learner and way (`against`): a plain random forest at ½, the labels more probable than ½ by the
+        learner's own probabilities, nothing, everything, and the best constant of the rows before the test. What a row
+        cost so (`paid`), what was `saved`, and the ends `low` and `high` of a 95 % interval; means over repetitions.
+        """
+        return saved(self.plan, self._results)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What the best learner saves, and whether the repetitions tell it from the others, in words."""
+        first = self.table.iloc[0]
+        if np.isnan(first["mean"]):
+            return ()
+        money = [] if self.savings is None else saved_in_words(self.savings, str(first.name), self.unit)
+        return (*money, *told_apart_in_words(self._results))
 
     @property
     def best(self) -> str:
@@ -67,24 +102,32 @@ class Comparison:
 
     def report(self, output: str | Path) -> list[Path]:
         """Write what was found to a file: Markdown, CSV or LaTeX."""
-        return write_report(self.plan, self.records, Path(output))
+        said = self.plan.spec.model_copy(update={"notes": " ".join(self.sentences)})
+        plan = Plan(said, self.plan.planned, self.plan.without_rule)
+        return write_report(plan, self.records, Path(output))
+
+    def show(self, console: Console) -> None:
+        """Show what was found in a terminal: what the best saves, and a line for each learner."""
+        show_learners(self.plan, self.records, self.table, self.savings, self.sentences, self.unit, console)
 
     def __str__(self) -> str:
-        console = Console(file=StringIO(), width=100)
-        show_report(self.plan, self.records, console)
-        return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+        text = StringIO()
+        self.show(Console(file=text, width=WIDTH))
+        return text.getvalue()
 
 
 def compare(
     data: Dataset,
     cost: Any = "f1",
     *,
-    learners: Sequence[str] | Mapping[str, Mapping[str, Any]] = tuple(QUICK),
+    learners: Sequence[Any] | Mapping[str, Any] = tuple(QUICK),
+    unit: str = "",
+    baseline: bool = True,
     repetitions: int = 5,
     trees: int = 100,
     depths: Sequence[int] = tuple(DEPTHS),
     seed: int = 0,
-    backend: str = "local",
+    backend: Literal["local", "serial", "dask"] = "local",
     jobs: int | None = None,
     budget: float | None = None,
     store: str | Path | None = None,
@@ -98,12 +141,19 @@ def compare(
     ----------
     data : Dataset
         The data; :func:`clems.datasets.read_dataset` reads them, ``Dataset(X, Y, feature_names, label_names)`` takes
-        arrays.
+        arrays, :func:`clems.datasets.from_frame` a DataFrame.
     cost : str, Cost or callable, default="f1"
         What a mistake costs, as learners take it; also "micro_f1" and "macro_f1".
-    learners : sequence of str or mapping, default=all but "cft"
-        Keys of `LEARNERS`, or a name for each entry with its ``kind`` and ``parameters`` as in an experiment's file.
-        CFT is left out by default because it takes many times as long as the others.
+    learners : sequence or mapping, default=all but "cft"
+        Keys of `LEARNERS`, and estimators: learners, or scikit-learn's pipelines that end in one. Or a mapping from a
+        name to an estimator, or to ``kind`` and ``parameters`` as in an experiment's file. An estimator is trained
+        anew on each split for the cost that is compared, whatever its own cost is; a pipeline gets the columns of a
+        table as they came, others features that are made of them. CFT is left out by default because it takes many
+        times as long as the others.
+    unit : str, default=""
+        What costs are counted in, such as "€".
+    baseline : bool, default=True
+        Whether a plain random forest at ½, scikit-learn's, takes part.
     repetitions : int, default=5
         Splits.
     trees : int, default=100
@@ -127,20 +177,27 @@ def compare(
 
     Examples
     --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from clems import CLEMS
     >>> from clems.datasets import load_dataset
     >>> from clems.experiments import compare
     >>> scenes = load_dataset("digit-scenes").take(slice(200))
-    >>> comparison = compare(scenes, "f1", learners=["br", "clems"], repetitions=3, trees=10, backend="serial")
-    >>> comparison.best
-    'clems'
+    >>> mine = make_pipeline(StandardScaler(), CLEMS(n_trees=10))
+    >>> found = compare(scenes, "f1", learners={"br": {}, "mine": mine}, repetitions=3, trees=10, backend="serial")
+    >>> found.best
+    'mine'
+    >>> bool(found.savings.loc[("mine", "predicting nothing"), "saved"] > 0)
+    True
     """
     if not isinstance(data, Dataset):
         raise TypeError(f"data must be a Dataset, such as Dataset(X, Y, ...) makes; got {type(data).__name__}.")
     named = isinstance(cost, str) and known_criterion(cost) is not None
     resolved = None if named else get_cost(cost).for_labels(data.label_names)
     name = cost if named else _free_name(str(resolved.name))  # type: ignore[union-attr]
-    learners = [learners] if isinstance(learners, str) else learners
-    entries = dict(learners) if isinstance(learners, Mapping) else {learner: {} for learner in learners}
+    entries = _entries(learners)
+    if baseline:
+        entries |= {BASELINE: {"model": RandomForestClassifier(n_estimators=trees)}}
     spec = check_spec(
         {
             "title": f"{len(entries)} learners on {data.name} for {name}",
@@ -157,18 +214,52 @@ def compare(
         "compare",
     )
     plan = make_plan(spec)
-    if not plan.planned:
+    if not any(one.learner != BASELINE for one in plan.planned):
         raise SpecError(f"compare: none of the learners has a rule for {name!r}.")
     if backend != "serial" and not can_be_sent(spec.own_costs()):
         raise SpecError(
             f"compare: the cost {name!r} cannot be sent to other processes; define it in a module, or use "
             "backend='serial'."
         )
+    if backend != "serial":
+        _check_sendable({one: entry.model for one, entry in spec.learners.items() if entry.model is not None})
     with TemporaryDirectory() as temporary:
         records = Store(temporary if store is None else store)
         how: dict[str, Any] = {"backend": backend, "jobs": jobs, "budget": budget}
         run(plan.trials, records, run_trial, spec.load, spec.own_costs(), **how)
-        return Comparison(plan, records.records())
+        return Comparison(plan, records.records(), unit)
+
+
+def _entries(learners: Any) -> dict[str, Any]:
+    """Name what is compared: learners by their keys, estimators by what they end in."""
+    if isinstance(learners, Mapping):
+        return {str(name): _entry(one) for name, one in learners.items()}
+    entries: dict[str, Any] = {}
+    for one in [learners] if isinstance(learners, str) or hasattr(learners, "fit") else learners:
+        name = base = one if isinstance(one, str) else _described(one)
+        while not isinstance(one, str) and name in entries:
+            number = int(name.removeprefix(base) or 1)
+            name = f"{base} {number + 1}"
+        entries[name] = {} if isinstance(one, str) else _entry(one)
+    return entries
+
+
+def _entry(one: Any) -> Any:
+    return {"model": clone(one)} if hasattr(one, "fit") and not isinstance(one, type) else one
+
+
+def _described(model: Any) -> str:
+    before, last = steps_of(model)
+    return f"pipeline of {type(last).__name__}" if before else type(last).__name__
+
+
+def _check_sendable(models: Mapping[str, Any]) -> None:
+    for name, model in models.items():
+        if not can_be_sent(model) or b"__main__" in pickle.dumps(model):
+            raise SpecError(
+                f"compare: the model {name!r} has parts that other processes cannot import; define them in a module, "
+                "or use backend='serial'."
+            )
 
 
 def _free_name(name: str) -> str:

@@ -25,8 +25,13 @@ def digest(content: Any) -> str:
 
 def fingerprint(dataset: Dataset | None, costs: Mapping[str, Cost]) -> str:
     """Compute the checksum of a dataset and of costs of the user."""
-    content = dataset and [dataset.X, dataset.Y]
+    content = dataset and [dataset.X, dataset.Y, *([] if dataset.table is None else [dataset.table])]
     return str(joblib_hash([content, {name: _identity(cost) for name, cost in costs.items()}]))[:16]
+
+
+def model_checksum(model: Any) -> str:
+    """Compute the checksum of a model that is not fitted; of one that no other process could be sent, by its text."""
+    return str(joblib_hash(model) if can_be_sent(model) else digest(repr(model)))[:16]
 
 
 def can_be_sent(value: Any) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from clems.costs.cost import Cost
 from clems.costs.formulas import COSTS
+from clems.experiments.identity import model_checksum
 from clems.experiments.spec import Entry, Spec, SpecError
 from clems.experiments.trial import Trial
 from clems.learners import LEARNERS
@@ -93,7 +94,7 @@ def make_plan(spec: Spec) -> Plan:
         (name, criterion)
         for name, entry in spec.learners.items()
         for criterion in wanted[name]
-        if not answers(LEARNERS[entry.kind], criterion, own_costs)
+        if entry.learner is not None and not answers(entry.learner, criterion, own_costs)
     }
     costs_of = {
         name: [cost for cost in criteria if (name, cost) not in without_rule] for name, criteria in wanted.items()
@@ -101,22 +102,31 @@ def make_plan(spec: Spec) -> Plan:
     costs_of_kind: dict[str, set[str]] = {}  # what one fit decides for, whichever entry asks for it
     for name, entry in spec.learners.items():
         costs_of_kind.setdefault(entry.kind, set()).update(costs_of[name])
+    checksums = {name: model_checksum(entry.model) for name, entry in spec.learners.items() if entry.model is not None}
     for dataset in spec.datasets:
         fingerprint = spec.fingerprint(dataset)
         for repetition, (name, entry) in product(range(repetitions(spec, dataset)), spec.learners.items()):
             at_predict = tuple(sorted(costs_of_kind[entry.kind]))
+            common: dict[str, Any] = {
+                "dataset": dataset,
+                "repetition": repetition,
+                "kind": entry.kind,
+                "split": spec.split.of(dataset),
+                "seed": spec.seed,
+                "fingerprint": fingerprint,
+            }
+            if entry.model is not None:
+                common |= {"parameters": json.dumps({"model": checksums[name]}), "depths": (), "model": entry.model}
+                costs = costs_of[name] if entry.learner is not None and entry.learner.cost_sensitive else [None]
+                planned += [
+                    Planned(name, None, entry.cost, Trial(cost=cost, costs=(cost,) if cost else (), **common))
+                    for cost in costs
+                ]
+                continue
             for x, parameters in settings(spec, entry, dataset):
                 learner = LEARNERS[entry.kind](**parameters)
-                common: dict[str, Any] = {
-                    "dataset": dataset,
-                    "repetition": repetition,
-                    "kind": entry.kind,
-                    "parameters": json.dumps(parameters, sort_keys=True),
-                    "depths": tuple(spec.depths) if learner.depth_path else (),
-                    "split": spec.split.of(dataset),
-                    "seed": spec.seed,
-                    "fingerprint": fingerprint,
-                }
+                common["parameters"] = json.dumps(parameters, sort_keys=True)
+                common["depths"] = tuple(spec.depths) if learner.depth_path else ()
                 planned += [
                     Planned(name, x, entry.cost, Trial(cost=cost, costs=decided, **common))
                     for cost, decided in ways(learner, costs_of[name], at_predict, entry.trained_for)

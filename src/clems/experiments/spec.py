@@ -24,8 +24,10 @@ from clems.datasets.catalogue import CATALOGUE
 from clems.datasets.dataset import stack
 from clems.experiments.identity import fingerprint
 from clems.experiments.output.kinds import KINDS
-from clems.experiments.trial import TRAINING_FILE, Data, built
+from clems.experiments.trial import GIVEN, TRAINING_FILE, Data, built
 from clems.learners import LEARNERS
+from clems.learners.base import MultiLabelClassifier
+from clems.learners.pipeline import steps_of
 
 DEPTHS = [5, 10, 15, 20, 25, 30, 35]  # those of the paper
 SET_BY_TRIALS = ("cost", "random_state", "n_jobs", "verbose")  # parameters that a spec does not set
@@ -35,9 +37,9 @@ class SpecError(ValueError):
     """An experiment's file is wrong; the message names the key and what is allowed."""
 
 
-def _one_of(what: str, allowed: Any) -> Any:
+def _one_of(what: str, allowed: Any, *unlisted: str) -> Any:
     def check(name: str) -> str:
-        if name not in allowed:
+        if name not in allowed and name not in unlisted:
             raise ValueError(f"there is no {what} {name!r}; allowed are {', '.join(sorted(allowed))}")
         return name
 
@@ -45,7 +47,7 @@ def _one_of(what: str, allowed: Any) -> Any:
 
 
 Count = Annotated[int, Field(ge=1, strict=True)]
-LearnerName = Annotated[str, _one_of("learner", LEARNERS)]
+LearnerName = Annotated[str, _one_of("learner", LEARNERS, GIVEN)]
 KindName = Annotated[str, _one_of("kind", KINDS)]
 
 
@@ -130,7 +132,7 @@ class Entry(_Part):
     Attributes
     ----------
     kind : str
-        Key of `LEARNERS`; by default the name of the entry.
+        Key of `LEARNERS`; by default the name of the entry, or "given" with a `model`.
     title : str
         How it is headed; by default its name.
     parameters : dict
@@ -154,6 +156,8 @@ class Entry(_Part):
         Package of its estimator that may not be installed: what is recorded can be reported without it.
     notes : str
         A remark for readers of the table.
+    model : estimator or None
+        An estimator in place of a kind and parameters, trained anew in each trial; files cannot give one.
     """
 
     kind: LearnerName
@@ -168,9 +172,12 @@ class Entry(_Part):
     over: str | None = None
     needs: str = ""
     notes: str = ""
+    model: Any = None
 
     @model_validator(mode="after")
     def _known(self) -> Entry:
+        if self.model is not None or self.kind == GIVEN:
+            return self._checked_model()
         learner = LEARNERS[self.kind]
         allowed = {*inspect.signature(learner).parameters} - {*SET_BY_TRIALS}
         named = {*self.parameters, *self.grid, *self.along}.union(*self.on.values())
@@ -196,6 +203,23 @@ class Entry(_Part):
             if not self.needs or find_spec(self.needs):
                 built(values)
         return self
+
+    def _checked_model(self) -> Entry:
+        if not (hasattr(self.model, "fit") and hasattr(self.model, "predict") and hasattr(self.model, "get_params")):
+            raise ValueError("model must be an estimator of scikit-learn's form; a file names a kind and parameters")
+        if self.parameters or self.on or self.grid or self.along or self.trained_for:
+            raise ValueError("model has its own parameters; set them on the estimator")
+        if self.cost is not None and not getattr(self.learner, "cost_sensitive", False):
+            raise ValueError(f"{type(steps_of(self.model)[1]).__name__} takes no cost")
+        return self
+
+    @property
+    def learner(self) -> type[MultiLabelClassifier] | None:
+        """What it trains, for its facts; None of a classifier that is no learner of clems."""
+        if self.model is None:
+            return LEARNERS[self.kind]
+        last = steps_of(self.model)[1]
+        return type(last) if isinstance(last, MultiLabelClassifier) else None
 
     @property
     def axis_values(self) -> list[Any]:
@@ -269,7 +293,11 @@ class Spec(_Part):
         learners = given.get("learners") if isinstance(given, dict) else None
         if not isinstance(learners, dict) or not all(isinstance(entry, dict) for entry in learners.values()):
             return given
-        return {**given, "learners": {name: {"kind": name, "title": name} | entry for name, entry in learners.items()}}
+        named = {
+            name: {"kind": GIVEN if "model" in entry else name, "title": name} | entry
+            for name, entry in learners.items()
+        }
+        return {**given, "learners": named}
 
     @model_validator(mode="after")
     def _fitting(self) -> Spec:

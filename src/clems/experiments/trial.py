@@ -5,27 +5,33 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from time import process_time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
+from clems.arrays import with_short_indices
 from clems.costs.at_k import propensities
 from clems.costs.cost import Cost
 from clems.costs.criteria import CRITERIA, Criterion, get_criterion, known_criterion
 from clems.costs.text import function_of
 from clems.datasets import Dataset
+from clems.evaluation.answers import at_half
 from clems.experiments.environment import blas, versions
 from clems.experiments.identity import digest
 from clems.learners import LEARNERS
 from clems.learners.by_posterior import PosteriorClassifier
+from clems.learners.pipeline import ends_in_learner, reach, steps_of
 from clems.posterior.distribution import Posterior
 
 Rows = NDArray[np.intp]
 Values = dict[str, float]
+GIVEN = "given"  # kind of a trial whose model is an object of the user's
 TRAINING_FILE = "training file"  # ends the kind of a split that divides that file alone
 
 
@@ -56,7 +62,7 @@ class Trial:
     repetition : int
         Number of the split.
     kind : str
-        Key of `LEARNERS`.
+        Key of `LEARNERS`, or "given".
     cost : str or None
         The cost that training depends on, if it does.
     costs : tuple of str
@@ -71,6 +77,8 @@ class Trial:
         From which the seeds of split and learner come, together with the names of dataset and learner.
     fingerprint : str
         Checksum of data and costs of the user.
+    model : estimator or None
+        Of a trial of the kind "given" what is trained; `parameters` has its checksum.
     """
 
     dataset: str
@@ -83,11 +91,12 @@ class Trial:
     split: tuple[str, float, float, float]
     seed: int
     fingerprint: str = ""
+    model: Any = field(default=None, compare=False, repr=False)
 
     @property
     def key(self) -> str:
         """Name of its record: a checksum of all that changes the numbers."""
-        return digest(asdict(self))[:16]
+        return digest({one.name: getattr(self, one.name) for one in fields(self) if one.compare})[:16]
 
     @property
     def decides_for_others(self) -> bool:
@@ -149,18 +158,19 @@ def run_trial(trial: Trial, data: Data, costs: Mapping[str, Cost]) -> dict[str, 
     -------
     dict
         The record, ready for JSON: every criterion on validation and test rows, for each cost and depth; and of
-        learners with a posterior what the predictions for test rows were expected to cost. Seconds are of processor
-        time, which does not depend on what else the machine is doing: of the fit, of one prediction of the test rows,
-        and of the trial as a whole.
+        learners with a posterior what the predictions for test rows were expected to cost, and the criterion of ½
+        thresholds. Seconds are of processor time, which does not depend on what else the machine is doing: of the fit,
+        with the encoding of columns, of one prediction of the test rows, and of the trial as a whole.
     """
     start = process_time()
-    X, Y = data.whole.X, data.whole.Y
-    Y = Y.toarray() if sparse.issparse(Y) else Y
+    Y = data.whole.Y.toarray() if sparse.issparse(data.whole.Y) else data.whole.Y
     parts = parts_of(trial, data)
+    X = rows_for(trial, data.whole, parts.train)
+    encode_seconds = process_time() - start
     costs = {
         name: cost.for_labels(data.whole.label_names, propensities(Y[parts.train])) for name, cost in costs.items()
     }
-    criteria = {**CRITERIA, **{name: _criterion(name, cost) for name, cost in costs.items()}}
+    criteria = {**CRITERIA, **{name: criterion_of(name, cost) for name, cost in costs.items()}}
     others = [costs.get(cost, cost) for cost in trial.costs] if trial.decides_for_others else []
 
     def fit(rows: Rows) -> tuple[Any, float]:
@@ -168,7 +178,7 @@ def run_trial(trial: Trial, data: Data, costs: Mapping[str, Cost]) -> dict[str, 
         begin = process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about rare labels and the like, which a table of means cannot show
-            model.fit(X[rows], Y[rows])
+            model.fit(_taken(X, rows), Y[rows])
         return model, process_time() - begin
 
     model, fit_seconds = fit(parts.train)
@@ -179,17 +189,16 @@ def run_trial(trial: Trial, data: Data, costs: Mapping[str, Cost]) -> dict[str, 
     decisions, predict_seconds = [], 0.0
     for depth in depths:
         chosen = _at(model, depth)
-        validation, *_ = _measured(chosen, X, Y, parts.validation, others, criteria)
+        validation, *_ = _measured(chosen, X, Y, parts.validation, others, trial.costs, criteria)
         begin = process_time()
-        test, expected, aside = _measured(
-            chosen if final is model else _at(final, depth), X, Y, parts.test, others, criteria
+        test, beside, aside = _measured(
+            chosen if final is model else _at(final, depth), X, Y, parts.test, others, trial.costs, criteria
         )
         predict_seconds += process_time() - begin - aside
         decisions += [
-            {"cost": cost, "depth": depth, "validation": on_validation, "test": on_test}
-            | ({} if of_cost is None else {"expected": of_cost})
-            for cost, on_validation, on_test, of_cost in zip(
-                trial.costs or (None,), validation, test, expected, strict=True
+            {"cost": cost, "depth": depth, "validation": on_validation, "test": on_test} | beside_test
+            for cost, on_validation, on_test, beside_test in zip(
+                trial.costs or (None,), validation, test, beside, strict=True
             )
         ]
     return {
@@ -198,7 +207,7 @@ def run_trial(trial: Trial, data: Data, costs: Mapping[str, Cost]) -> dict[str, 
         **described(trial),
         "decisions": decisions,
         "seconds": {
-            "fit": fit_seconds,
+            "fit": fit_seconds + encode_seconds,
             "predict": predict_seconds / len(decisions),
             "trial": process_time() - start,
         },
@@ -208,9 +217,28 @@ def run_trial(trial: Trial, data: Data, costs: Mapping[str, Cost]) -> dict[str, 
     }
 
 
-def _criterion(name: str, cost: Cost) -> Criterion:
+def criterion_of(name: str, cost: Cost) -> Criterion:
     """Make the criterion of a cost of the user: less is better, unless its name says that it is a score."""
     return get_criterion(replace(cost, as_score=cost.as_score and known_criterion(name) is not None))
+
+
+def rows_for(trial: Trial, data: Dataset, train: Rows) -> Any:
+    """All rows as a trial's model takes them.
+
+    A pipeline gets the columns of a table as they came. Others get features, made by an encoder that has seen training
+    rows only, as they would be in use.
+    """
+    if isinstance(trial.model, Pipeline):
+        if data.table is not None:
+            return data.table
+        return data.X if sparse.issparse(data.X) else data.feature_frame()
+    if data.table is None:
+        return with_short_indices(data.X) if sparse.issparse(data.X) else data.X
+    return data.encoder.anew().fit(data.table.iloc[train]).transform(data.table)
+
+
+def _taken(X: Any, rows: Rows) -> Any:
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 def described(trial: Trial) -> dict[str, Any]:
@@ -237,12 +265,27 @@ def learner_of(trial: Trial, costs: Mapping[str, Cost], test_labels: Any = None)
     test_labels : ndarray of shape (n, K)
         Labels of the test rows.
     """
+    if trial.model is not None:
+        return _given_model(trial, costs)
     parameters = built(json.loads(trial.parameters))
     if parameters.get("candidates") == ["extend", "test"]:
         parameters["candidates"] = ("extend", test_labels)
     if trial.cost is not None:
         parameters["cost"] = costs.get(trial.cost, trial.cost)
     return LEARNERS[trial.kind](**parameters, random_state=trial.seed_for(trial.kind))
+
+
+def _given_model(trial: Trial, costs: Mapping[str, Cost]) -> Any:
+    """Make a model anew, for the trial's cost, with seeds where it has none."""
+    model = clone(trial.model)
+    if trial.cost is not None:
+        steps_of(model)[1].set_params(cost=costs.get(trial.cost, trial.cost))
+    unseeded = [
+        name
+        for name, value in model.get_params().items()
+        if value is None and name.rpartition("__")[2] == "random_state"
+    ]
+    return model.set_params(**dict.fromkeys(unseeded, trial.seed_for(trial.parameters)))
 
 
 def built(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -278,37 +321,68 @@ def _at(model: Any, depth: int | None) -> Any:
 
 
 def _measured(
-    model: Any, X: Any, Y: Any, rows: Rows, costs: Sequence[Any], criteria: Mapping[str, Criterion]
-) -> tuple[list[Values | None], list[float | None], float]:
-    """Measure the decisions for each of some costs, or for the model's own.
+    model: Any,
+    X: Any,
+    Y: Any,
+    rows: Rows,
+    costs: Sequence[Any],
+    names: Sequence[str],
+    criteria: Mapping[str, Criterion],
+) -> tuple[list[Values | None], list[Values], float]:
+    """Measure the decisions for each of some costs, or for the model's own; of a learner with a cost, by its name.
 
     Returns
     -------
     values : list of dict or None
         Every criterion; None where there are no rows.
-    expected : list of float or None
-        What a row was expected to cost on average; None where that is not known.
+    beside : list of dict
+        Where they are known: what a row was `expected` to cost on average, and the criterion of that name of ½
+        thresholds, `half`.
     seconds : float
         Processor time of what predicting does not need.
     """
+    n = max(1, len(costs))
     if not len(rows):
-        return [None] * max(1, len(costs)), [None] * max(1, len(costs)), 0.0
-    predictions, expected, seconds = _answers(model, X[rows], costs)
+        return [None] * n, [{} for _ in range(n)], 0.0
+    features = _taken(X, rows)
+    learner, features = reach(model, features)[:2] if ends_in_learner(model) else (model, features)
+    answers = _answers(learner, features, costs)
     values: list[Values | None] = [
         {name: _rounded(criterion(Y[rows], predicted)) for name, criterion in criteria.items()}
-        for predicted in predictions
+        for predicted in answers.predictions
     ]
-    return values, expected, seconds
+    beside: list[Values] = [{} if mean is None else {"expected": mean} for mean in answers.expected]
+    if answers.half is not None:
+        begin = process_time()
+        for one, name in zip(beside, names, strict=True):
+            one["half"] = _rounded(criteria[name](Y[rows], answers.half))
+        return values, beside, answers.seconds + process_time() - begin
+    return values, beside, answers.seconds
 
 
-def _answers(model: Any, X: Any, costs: Sequence[Any]) -> tuple[list[Any], list[float | None], float]:
-    """Predict for each of some costs, or for the model's own; also the mean expected costs, and their seconds."""
+class _Answered(NamedTuple):
+    """Predictions for some costs, their mean expected costs, ½ thresholds, and seconds of the latter two."""
+
+    predictions: list[Any]
+    expected: list[float | None]
+    half: Any
+    seconds: float
+
+
+def _answers(model: Any, X: Any, costs: Sequence[Any]) -> _Answered:
+    """Predict for each of some costs, or for the model's own."""
     if not isinstance(model, PosteriorClassifier):
         predictions = model.predict_each(X, costs) if costs else [model.predict(X)]
-        return predictions, [None] * len(predictions), 0.0
+        predictions = [one if one.ndim == 2 else one[:, None] for one in predictions]  # scikit-learn's of one label
+        return _Answered(predictions, [None] * len(predictions), None, 0.0)
     if costs and model.cost_after_fit:
         each = [_answers(model.with_cost(cost), X, []) for cost in costs]
-        return [own[0][0] for own in each], [own[1][0] for own in each], sum(own[2] for own in each)
+        return _Answered(
+            [one.predictions[0] for one in each],
+            [one.expected[0] for one in each],
+            each[0].half,
+            sum(one.seconds for one in each),
+        )
     wanted: Sequence[Any] = costs or [None]
     row_costs = [model.row_cost(cost) for cost in wanted]
     seconds = 0.0
@@ -317,17 +391,19 @@ def _answers(model: Any, X: Any, costs: Sequence[Any]) -> tuple[list[Any], list[
         nonlocal seconds
         decided = [model.decide(posterior, cost) for cost in wanted]
         begin = process_time()
+        half = at_half(posterior.marginals)
         expected = [
             model.expected_of(model.posterior_for(posterior, cost), cost, own)
             for cost, row_cost, own in zip(wanted, row_costs, decided, strict=True)
             if row_cost is not None
         ]
         seconds += process_time() - begin
-        return [*decided, *expected]
+        return [half, *decided, *expected]
 
-    answers = model.ask(X, question)
+    half, *answers = model.ask(X, question)
     means = iter([_rounded(float(own.mean())) for own in answers[len(wanted) :]])
-    return answers[: len(wanted)], [None if cost is None else next(means) for cost in row_costs], seconds
+    expected = [None if cost is None else next(means) for cost in row_costs]
+    return _Answered(answers[: len(wanted)], expected, half, seconds)
 
 
 def _rounded(value: float) -> float:

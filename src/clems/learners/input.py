@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, assert_all_finite, get_tags
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from clems.arrays import Labels, Weights, canonical
+from clems.arrays import Labels, Weights, canonical, with_short_indices
 from clems.labels.forms import _from_sets, _is_label_sets, _names, _type_of_labels
 from clems.labels.matrix import as_labels, as_weights
 
@@ -95,7 +95,7 @@ def _checked(model: Any, X: Any, reset: bool) -> Any:
         return X
     X = canonical(X, "X")
     assert_all_finite(X, input_name="X")  # entries that are stored in parts may add up to infinity
-    return _with_short_indices(X)
+    return with_short_indices(X)
 
 
 def _check_gaps(model: Any, X: Any) -> None:
@@ -126,13 +126,6 @@ def takes_missing(estimator: Any) -> bool:
         return True
     known = hasattr(estimator, "__sklearn_tags__") and not isinstance(estimator, type)
     return known and bool(get_tags(estimator).input_tags.allow_nan)
-
-
-def _with_short_indices(X: Any) -> Any:
-    """Sparse features with 32-bit indices where they suffice: scikit-learn's trees take no others."""
-    if X.indices.dtype == np.int32 or max(*X.shape, X.nnz) > np.iinfo(np.int32).max:
-        return X
-    return type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 
 def multi_label_tags(tags: Tags) -> Tags:

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from clems.arrays import with_short_indices
 from clems.datasets.columns import pick, pick_one
 from clems.datasets.dataset import first_repeated
 from clems.datasets.encoding.encodings import ENCODINGS, Encoding
@@ -195,7 +196,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         parts = [one(frame[one.name], rows) for one in self._encodings]
         if self._is_sparse:
-            return sparse.csr_array(sparse.hstack([sparse.csr_array(part) for part in parts], format="csr"))
+            whole = sparse.hstack([sparse.csr_array(part) for part in parts], format="csr")
+            return with_short_indices(sparse.csr_array(whole))
         return np.hstack([part.toarray() if sparse.issparse(part) else part for part in parts])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
@@ -215,6 +217,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Whether all columns are numbers without gaps, so that nothing is done with them."""
         plain = [one for one in self._encodings if one.kind in ("numbers", "booleans") and not one.n_gaps]
         return len(plain) == self._n_columns
+
+    def anew(self) -> TableEncoder:
+        """Return one that is not fitted and takes each column as this one does."""
+        check_is_fitted(self)
+        kinds = {one.name: one.kind for one in self._encodings}
+        return TableEncoder(kinds=kinds, drop=[*{*self._names[-self._n_columns :]} - {*kinds}], decimal=self.decimal)
 
     @property
     def left_out(self) -> list[str]:

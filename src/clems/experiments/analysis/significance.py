@@ -11,6 +11,7 @@ from scipy import stats
 
 from clems.experiments.analysis.naming import criterion_named, listed, titles_of
 from clems.experiments.analysis.selection import ROW, summary
+from clems.wording import plural
 
 if TYPE_CHECKING:
     from clems.experiments.plan import Plan
@@ -60,6 +61,40 @@ def corrected_t_test(differences: Any, test_ratio: float) -> float:
     if spread <= 1e-12 * np.abs(values).max():
         return 1.0 if np.allclose(values, 0, atol=1e-15) else 0.0
     return float(2 * stats.t.sf(abs(values.mean()) / spread, J - 1))
+
+
+def corrected_interval(differences: Any, test_ratio: float) -> tuple[float, float]:
+    """Return both ends of the 95 % interval of a mean difference that belongs to :func:`corrected_t_test`."""
+    values = np.asarray(differences, np.float64)
+    J = len(values)
+    if J < 2 or np.isnan(test_ratio):
+        return float("nan"), float("nan")
+    half = stats.t.ppf(1 - ALPHA / 2, J - 1) * np.sqrt((1 / J + test_ratio) * values.var(ddof=1))
+    return float(values.mean() - half), float(values.mean() + half)
+
+
+def repetitions_needed(differences: Any, test_ratio: float, level: float = ALPHA, most: int = 100) -> int | None:
+    """Least number of repetitions at which :func:`corrected_t_test` would see differences of this mean and spread.
+
+    Splits share rows, so that the variance of a mean does not go to zero with their number: None if no number up to
+    `most` would do.
+
+    Examples
+    --------
+    >>> from clems.experiments.analysis.significance import repetitions_needed
+    >>> repetitions_needed([0.03, 0.00, 0.02, 0.03], 1 / 3), repetitions_needed([0.02, -0.02, 0.01], 1 / 3)
+    (6, None)
+    """
+    values = np.asarray(differences, np.float64)
+    if len(values) < 2 or np.isnan(test_ratio):
+        return None
+    mean, variance = abs(values.mean()), values.var(ddof=1)
+    if mean == 0:
+        return None
+    J = np.arange(2, most + 1)
+    with np.errstate(divide="ignore"):
+        enough = 2 * stats.t.sf(mean / np.sqrt((1 / J + test_ratio) * variance), J - 1) < level
+    return int(J[enough.argmax()]) if enough.any() else None
 
 
 def holm(p: Any) -> Floats:
@@ -152,6 +187,45 @@ def near_best_in_words(plan: Plan, results: pd.DataFrame) -> list[str]:
     counts = sorted(near_best(results).items(), key=lambda item: -item[1][0] / item[1][1])
     near = [f"{titles[name]} in {among} of {rows}" for name, (among, rows) in counts]
     return [f"First, or within the standard error of the first, is {listed(near)} rows."] if near else []
+
+
+def told_apart_in_words(results: pd.DataFrame) -> list[str]:
+    """Say from which rivals the best of a single row cannot be told, and whether more repetitions would tell.
+
+    Parameters
+    ----------
+    results : DataFrame
+        What :func:`results` returns, of one dataset and criterion.
+    """
+    values = results.pivot(index="repetition", columns="learner", values="value")
+    tests = against_best(results)
+    if tests.empty:
+        return []
+    J, best, ratio = int(values.notna().any(axis=1).sum()), tests["best"].iloc[0], float(results["test_ratio"].mean())
+    tested = tests.dropna(subset="p")
+    if tested.empty:
+        return [f"{_tell(J)} nothing apart, as one value has no spread; use 5 or more."]
+    unclear = tested.loc[~tested["worse"], "learner"].tolist()
+    if not unclear:
+        return [f"{best} is better than {listed(tested['learner'].tolist())} by more than chance."]
+    if len(unclear) == len(tested):
+        said = [f"{_tell(J)} nothing apart: no rival is worse than {best} by more than chance."]
+    else:
+        said = [f"{plural(J, 'repetition')} do not tell {best} from {listed(unclear)}: that may be chance."]
+    needed = {
+        rival: repetitions_needed((values[best] - values[rival]).dropna(), ratio, ALPHA / len(tested))
+        for rival in unclear
+    }
+    some = [f"{J} repetitions from {rival}" for rival, J in needed.items() if J is not None]
+    if some:
+        said.append(f"If differences stay as they are, it could be told by {listed(some)}.")
+    if none := [rival for rival, J in needed.items() if J is None]:
+        said.append(f"From {listed(none)} only more rows would tell it, not a hundred repetitions on these.")
+    return said
+
+
+def _tell(repetitions: int) -> str:
+    return f"{plural(repetitions, 'repetition')} tell{'s' * (repetitions == 1)}"
 
 
 def _in_row(cells: pd.DataFrame, row: tuple[Any, ...]) -> pd.DataFrame:

@@ -33,12 +33,12 @@ def to_rich(table: Table, width: int) -> list[Any]:
 
 def _wide(table: Table) -> Any:
     heads, headings = table.heads, list(table.headings.values())
-    piece = _piece(heads, headings)
+    piece = empty_table(heads, headings)
     names = [*(heads[0] for heads, _ in table.lines[1:]), "last"]
     for (heads, cells), following in zip(table.lines, names, strict=True):
-        styled = [_styled(*cell, dim=heads[1] == "paper") for cell in cells]
+        values = [styled(*cell, dim=heads[1] == "paper") for cell in cells]
         piece.add_row(
-            *(_styled(head, False) for head in heads), *styled, end_section=bool(following) and following != heads[0]
+            *(styled(head, False) for head in heads), *values, end_section=bool(following) and following != heads[0]
         )
     return piece
 
@@ -47,17 +47,18 @@ def _by_dataset(table: Table) -> Iterable[Any]:
     for dataset in dict.fromkeys(row.dataset for row in table.rows):
         rows = [row for row in table.rows if row.dataset == dataset]
         heads = [row.heading if row.x is None else f"{row.heading} at {row.x:g}" for row in rows]
-        piece = _piece([dataset], heads)
+        piece = empty_table([dataset], heads)
         for name, title in table.headings.items():
             cells = [(row.cells[name], row.decimals) for row in rows]
-            piece.add_row(_styled(title, False), *(_styled(cell.text(decimals), cell.best) for cell, decimals in cells))
+            piece.add_row(styled(title, False), *(styled(cell.text(decimals), cell.best) for cell, decimals in cells))
             if any(cell.printed == cell.printed for cell, _ in cells):
-                printed = [_styled(cell.printed_text(decimals), False, dim=True) for cell, decimals in cells]
-                piece.add_row(_styled("  paper", False, dim=True), *printed)
+                printed = [styled(cell.printed_text(decimals), False, dim=True) for cell, decimals in cells]
+                piece.add_row(styled("  paper", False, dim=True), *printed)
         yield piece
 
 
-def _piece(left: Iterable[str], right: Iterable[str]) -> Any:
+def empty_table(left: Iterable[str], right: Iterable[str]) -> Any:
+    """Make a table without lines: columns of words at the left, of numbers at the right."""
     try:
         from rich import box
         from rich.table import Table as Piece
@@ -65,13 +66,14 @@ def _piece(left: Iterable[str], right: Iterable[str]) -> Any:
         raise ImportError("Tables in a terminal need rich: pip install 'clems[report]'.") from None
     piece = Piece(box=box.SIMPLE_HEAD, pad_edge=False)
     for head in left:
-        piece.add_column(_styled(head, False))
+        piece.add_column(styled(head, False))
     for head in right:
-        piece.add_column(_styled(head, False), justify="right")
+        piece.add_column(styled(head, False), justify="right")
     return piece
 
 
-def _styled(text: str, bold: bool, dim: bool = False) -> Any:
+def styled(text: str, bold: bool = False, dim: bool = False) -> Any:
+    """Style a cell of a table."""
     from rich.text import Text  # as Text, brackets are not taken for styles
 
     return Text(text, style="bold green" if bold else "dim" if dim or text in (NO_RULE, NOT_DONE) else "")
