@@ -67,8 +67,18 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def print_table(title: str, frame: Any) -> None:
-    """Print a DataFrame as a table, as wide as the terminal, or as wide as it needs when that is not one."""
+def print_table(title: str, frame: Any, *, numbers: bool = False) -> None:
+    """Print a DataFrame as a table, as wide as the terminal, or as wide as it needs when that is not one.
+
+    Parameters
+    ----------
+    title : str
+        Above it.
+    frame : DataFrame
+        What to print.
+    numbers : bool, default=False
+        Whether all columns but the first hold numbers, also those that are written already.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.markup import escape
@@ -76,7 +86,7 @@ def print_table(title: str, frame: Any) -> None:
 
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for column in frame.columns:
-        is_number = frame[column].dtype.kind in "iuf"
+        is_number = (numbers and column != frame.columns[0]) or frame[column].dtype.kind in "iuf"
         table.add_column(str(column), justify="right" if is_number else "left", no_wrap=is_number, overflow="fold")
     for row in frame.itertuples(index=False):
         table.add_row(*(escape(_shown(cell)) for cell in row))

@@ -88,7 +88,8 @@ def _savings(savings: Savings | None) -> object:
     if savings is None:
         return None
     own = {"cost": savings.cost, "unit": savings.unit, "paid": savings.paid, "expected": savings.expected}
-    return {**own, "against": savings.table.to_dict("index")}
+    by_label = None if savings.labels is None else savings.labels.to_dict("index")
+    return {**own, "against": savings.table.to_dict("index"), "labels": by_label}
 
 
 def _head(name: str) -> str:
@@ -108,9 +109,9 @@ def show(evaluation: Evaluation) -> None:
 
     if evaluation.savings is not None:
         show_savings(evaluation.savings)
+    print_table("Labels", evaluation.labels.reset_index())
     criteria = [(_head(name), value) for name, value in evaluation.criteria.items()]
     print_table("Criteria", pd.DataFrame(criteria, columns=["criterion", "value"]))
-    print_table("Labels", evaluation.labels.reset_index())
     if evaluation.reliability is not None:
         print_table("Expected and realised cost", evaluation.reliability)
     if evaluation.abstention is not None:
@@ -119,10 +120,17 @@ def show(evaluation: Evaluation) -> None:
 
 def show_savings(savings: Savings) -> None:
     """Print what was paid, and what is saved against each simple way to predict."""
+    import pandas as pd
     import typer
 
+    from clems.evaluation.savings import amount
     from clems.wording import printable
 
     for line in str(savings).splitlines():
         typer.echo(printable(line))
-    print_table(f"Savings in {savings.unit or savings.cost}", savings.table.reset_index())
+    unit = savings.unit or savings.cost
+    print_table(f"Savings in {unit}", savings.table.map(amount).reset_index(), numbers=True)
+    if savings.labels is not None:
+        total = savings.labels.sum().rename("in sum").to_frame().T
+        by_label = pd.concat([savings.labels, total]).rename_axis("label")
+        print_table(f"By label in {unit}: paid, and saved against", by_label.map(amount).reset_index(), numbers=True)

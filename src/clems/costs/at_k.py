@@ -137,7 +137,7 @@ def _at(k: int, what: str, formula: PrecisionAt | RecallAt | NdcgAt, top: Top | 
     return CountCost(name=f"{what}_at({k})", formula=formula, affine_in_tp=True, as_score=True, top=top)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PropensityCost(Cost):
     """What propensity-scored precision@k falls short of the best that was possible for the row.
 

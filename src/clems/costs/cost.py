@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from clems.labels.matrix import as_dense, as_label_pair
 
 Formula = Callable[[Counts], Floats]
 Threshold = Callable[[Floats], Floats]
+
+SHOWN = 20  # labels whose prices a notebook shows
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class Top:
     by_size: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Cost(ABC):
     """Penalty of a prediction, given the truth: at least 0, lower is better, truth first.
 
@@ -85,6 +88,18 @@ class Cost(ABC):
     top: Top | None = None
     as_score: bool = False
     formula: Formula | None = None
+
+    def __repr__(self) -> str:
+        return f"<Cost {self.name}{f': {told}' if (told := self._told()) else ''}>"
+
+    def _repr_html_(self) -> str:
+        """Name, and what it is, for notebooks."""
+        told = self._told() or (self.formula.__doc__ or "" if self.formula is not None else "").partition("\n")[0]
+        return f"<strong>{escape(self.name)}</strong>{f': {escape(told)}' if told else ''}"
+
+    def _told(self) -> str:
+        """Say in a few words what a cost is, beside its name."""
+        return ""
 
     @property
     def gain(self) -> Callable[[Floats], Floats] | None:
@@ -182,7 +197,7 @@ class Cost(ABC):
         """Return the function from a block of truths to their costs against every row of P."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class CountCost(Cost):
     """A cost that depends on nothing but the counts of true and false positives and negatives."""
 
@@ -211,7 +226,7 @@ class CountCost(Cost):
         return lambda Y: formula(count(Y))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PriceCost(Cost):
     """A cost that is a sum over labels: a price for each false negative and each false positive.
 
@@ -228,6 +243,28 @@ class PriceCost(Cost):
     false_positive: Numbers
     labels: Names | None = None
 
+    def _told(self) -> str:
+        kinds = {"false negatives": self.false_negative, "false positives": self.false_positive}
+        ranges = [
+            f"{kind} {min(prices):g}{f' to {max(prices):g}' if max(prices) > min(prices) else ''}"
+            for kind, prices in kinds.items()
+        ]
+        K = max(map(len, kinds.values()))
+        return ", ".join([*ranges, *([f"{K:,} labels"] if K > 1 else [])])
+
+    def _repr_html_(self) -> str:
+        """Prices of each label, for notebooks."""
+        fn, fp = self.false_negative, self.false_positive
+        K = max(len(fn), len(fp))
+        names = range(K) if self.labels is None or len(self.labels) != K else self.labels
+        lines = "".join(
+            f"<tr><th>{escape(str(name))}</th><td>{fn[at % len(fn)]:g}</td><td>{fp[at % len(fp)]:g}</td></tr>"
+            for at, name in zip(range(SHOWN), names, strict=False)
+        )
+        more = f"<p>and {K - SHOWN:,} more labels</p>" if K > SHOWN else ""
+        head = "<tr><th>label</th><th>false negative</th><th>false positive</th></tr>"
+        return f"{super()._repr_html_()}<table><thead>{head}</thead><tbody>{lines}</tbody></table>{more}"
+
     def for_labels(self, names: Iterable[Any], propensities: ArrayLike | None = None) -> Cost:  # noqa: ARG002
         """Put prices by name in the order of the labels."""
         if self.labels is None:
@@ -239,7 +276,8 @@ class PriceCost(Cost):
         )
         return replace(self, labels=None, false_negative=fn, false_positive=fp, threshold=PriceThreshold(fn, fp))
 
-    def _prices(self, K: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def prices(self, K: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Prices of false negatives and of false positives of each of K labels."""
         if self.labels is not None:
             raise nameless(self.labels, self.name)
         fn, fp = np.array(self.false_negative), np.array(self.false_positive)
@@ -252,16 +290,16 @@ class PriceCost(Cost):
 
     def bound(self, K: int) -> float:
         """Compute the cost of a row with a mistake in each label, each of the dearer kind."""
-        return float(np.maximum(*self._prices(K)).sum())
+        return float(np.maximum(*self.prices(K)).sum())
 
     def of_rows(self, Y: Labels, P: Labels) -> NDArray[np.float64]:
         """Compute the cost of each row of checked labels."""
-        fn, fp = self._prices(Y.shape[1])
+        fn, fp = self.prices(Y.shape[1])
         both = Y * P
         return np.asarray((Y - both) @ fn + (P - both) @ fp)
 
     def _pairwise_with(self, P: Labels, dtype: DTypeLike) -> Callable[[Labels], Floats]:
-        fn, fp = self._prices(P.shape[1])
+        fn, fp = self.prices(P.shape[1])
         hit_prices = (P * (fn + fp)).T
         false_alarms = P @ fp
 
@@ -275,7 +313,7 @@ class PriceCost(Cost):
         return costs_of
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class CallableCost(Cost):
     """A function of the user's, row-wise or pair-wise; what it returns is checked."""
 

@@ -15,7 +15,7 @@ from clems.costs.cost import Cost
 from clems.costs.formulas import PARAMETRISED, weighted_hamming
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RandomPrices(Cost):
     """Prices that are drawn as soon as the labels are known.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from html import escape
 from typing import Any, overload
 
 import numpy as np
@@ -117,6 +118,10 @@ class Dataset:
     def __str__(self) -> str:
         return f"{self.name}\n{self.summary()}"
 
+    def _repr_html_(self) -> str:
+        """Name and counts, for notebooks."""
+        return f"<strong>{escape(self.name)}</strong>{self.summary()._repr_html_()}"
+
     def take(self, rows: ArrayLike | slice, name: str | None = None) -> Dataset:
         """Make a dataset of some rows: their numbers, a slice or a mask."""
         table = None if self.table is None else self.table.iloc[rows]
@@ -207,6 +212,15 @@ class Summary:
     missing: int
 
     def __str__(self) -> str:
+        return "\n".join(f"{what:<24}{shown}" for what, shown in self._lines())
+
+    def _repr_html_(self) -> str:
+        """Table for notebooks."""
+        lines = "".join(f"<tr><th>{what}</th><td>{escape(shown)}</td></tr>" for what, shown in self._lines())
+        return f"<table><tbody>{lines}</tbody></table>"
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """List what is counted, in words, and how it is written."""
         words = {
             "cardinality": "labels per row",
             "density": "share of labels per row",
@@ -229,8 +243,8 @@ class Summary:
                     shown = f"{value:,}"
                 case _:
                     shown = f"{value:,.3f}"
-            lines.append(f"{words.get(field.name, field.name):<24}{shown}")
-        return "\n".join(lines)
+            lines.append((words.get(field.name, field.name), shown))
+        return lines
 
 
 def stack(first: Dataset, second: Dataset) -> Dataset:

@@ -21,11 +21,12 @@ from clems.labels.matrix import as_label_pair
 from clems.learners.base import MultiLabelClassifier
 from clems.learners.input import check_labels
 from clems.learners.pipeline import reach
+from clems.wording import plural
 
 BINS = 10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """What a model does on labelled rows.
 
@@ -53,6 +54,18 @@ class Evaluation:
     reliability: pd.DataFrame | None
     abstention: pd.DataFrame | None
     savings: Savings | None
+
+    def __repr__(self) -> str:
+        n = int(self.labels[["tp", "fp", "fn", "tn"]].iloc[0].sum())
+        head = [] if self.savings is None else [str(self.savings)]
+        values = ", ".join(f"{name} {value:.3g}" for name, value in self.criteria.items())
+        return "\n".join([*head, f"{plural(n, 'row')}, {plural(len(self.labels), 'label')}: {values}"])
+
+    def _repr_html_(self) -> str:
+        """Tables for notebooks: what is saved, criteria, labels."""
+        criteria = pd.DataFrame({"value": self.criteria}).map("{:.3g}".format).to_html()
+        saved = "" if self.savings is None else self.savings._repr_html_()
+        return f"{saved}{criteria}{self.labels.round(3).to_html(max_rows=20)}"
 
 
 def evaluate(model: Any, X: Any, Y: Any, *, unit: str = "", abstain_at: float | None = None) -> Evaluation:
@@ -125,7 +138,8 @@ def label_table(truth: Labels, prediction: Labels, names: list[Any], cost: Cost)
     table["recall"] = table["tp"] / table["support"]
     table["f1"] = (2 * table["tp"] / (table["support"] + table["predicted"])).fillna(0.0)
     if isinstance(cost, PriceCost):
-        table["price"] = table["fn"] * np.array(cost.false_negative) + table["fp"] * np.array(cost.false_positive)
+        fn, fp = cost.prices(len(table))
+        table["price"] = table["fn"] * fn + table["fp"] * fp
     return table
 
 

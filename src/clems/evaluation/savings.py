@@ -6,7 +6,7 @@ the simple ways to predict; and `compared`, the resampling of rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from scipy import sparse
 
 from clems.arrays import Bits, Floats, Labels
 from clems.costs.by_name import names_of_pair
-from clems.costs.cost import Cost
+from clems.costs.cost import Cost, PriceCost
 from clems.costs.criteria import get_criterion
 from clems.evaluation.answers import HALF, Alternative, Answers, answers_of, at_half
 from clems.evaluation.bootstrap import drawn, ends
@@ -54,6 +54,10 @@ class Savings:
         `low_per_row`, `high_per_row`), and what was `expected` to be saved in all, NaN where that is not known.
     lacking : tuple of str
         Why some comparisons are left out, a sentence each.
+    labels : DataFrame or None
+        Of a cost that is a price list a line for each label: what mistakes with it cost in all (`paid`), and what is
+        saved on it against each way to predict, in a column called by it. Columns add up to the totals. None of other
+        costs, which do not fall to labels.
     """
 
     cost: str
@@ -63,6 +67,7 @@ class Savings:
     expected: float | None
     table: pd.DataFrame
     lacking: tuple[str, ...]
+    labels: pd.DataFrame | None = None
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -86,8 +91,9 @@ class Savings:
         return "\n".join([head, *self.sentences, *self.lacking])
 
     def _repr_html_(self) -> str:
-        """Table for notebooks."""
-        return str(self.table.map(self._amount).to_html())
+        """Tables for notebooks."""
+        tables = [self.table, *([] if self.labels is None else [self.labels])]
+        return "".join(str(table.map(self._amount).to_html()) for table in tables)
 
 
 def savings(
@@ -163,7 +169,8 @@ def savings(
     if cost is None:
         raise ValueError("What a row costs must be given as cost with predictions, such as cost='f1'.")
     truth, predicted = map(as_dense, as_label_pair(Y, model, rowwise=True))
-    criterion = get_criterion(cost).for_labels(names_of_pair(Y, model))
+    names = [*names_of_pair(Y, model)]
+    criterion = get_criterion(cost).for_labels(names)
     if not criterion.of_single_rows:
         raise ValueError(_not_of_rows(criterion.name))
     against = simple_answers(truth.shape[1])
@@ -174,7 +181,7 @@ def savings(
     if probabilities is not None:
         against = {HALF: at_half(_probabilities(probabilities, truth.shape)), **against}
     others = {name: Alternative(np.broadcast_to(labels, truth.shape), None) for name, labels in against.items()}
-    return compared(criterion.cost, truth, Alternative(predicted, None), others, unit, sample_weight)
+    return compared(criterion.cost, truth, Alternative(predicted, None), others, unit, sample_weight, names)
 
 
 def _savings_of_model(
@@ -217,7 +224,8 @@ def savings_of(
     """Compute what a model saves from what it answered about rows; None is the model's own cost."""
     answered = Alternative(answers.predicted, answers.expected)
     row_cost = model.cost_ if cost is None else cost
-    return compared(row_cost, as_dense(truth), answered, answers.against, unit, sample_weight)
+    names = model.classes_.tolist()
+    return compared(row_cost, as_dense(truth), answered, answers.against, unit, sample_weight, names)
 
 
 def simple_answers(K: int, model: Any = None, cost: Cost | None = None, Y_train: Any = None) -> dict[str, Bits]:
@@ -265,6 +273,7 @@ def compared(
     against: Mapping[str, Alternative],
     unit: str = "",
     sample_weight: ArrayLike | None = None,
+    names: Sequence[Any] = (),
 ) -> Savings:
     """Compare what predictions cost with what others would have cost; :func:`savings` explains how."""
     n = len(truth)
@@ -300,7 +309,28 @@ def compared(
     if CONSTANT not in against:
         lacking.append("Without the labels of training rows there is no comparison with the best constant.")
     known = None if answered.expected is None else expected[0]
-    return Savings(cost.name, unit, n, float(paid[0]), known, table, tuple(lacking))
+    labels = _by_label(cost, truth, answered, against, weight, names) if isinstance(cost, PriceCost) else None
+    return Savings(cost.name, unit, n, float(paid[0]), known, table, tuple(lacking), labels)
+
+
+def _by_label(
+    cost: PriceCost,
+    truth: Bits,
+    answered: Alternative,
+    against: Mapping[str, Alternative],
+    weight: Floats,
+    names: Sequence[Any],
+) -> pd.DataFrame:
+    """Divide what was paid and saved among the labels whose mistakes cost it."""
+    fn, fp = cost.prices(truth.shape[1])
+
+    def paid(predicted: Bits) -> Floats:
+        return weight @ ((truth > predicted) * fn + (truth < predicted) * fp)
+
+    own = paid(answered.predicted)
+    index = pd.Index([str(name) for name in names or range(truth.shape[1])], name="label")
+    columns = {"paid": own} | {name: paid(one.predicted) - own for name, one in against.items()}
+    return pd.DataFrame(columns, index=index)
 
 
 def amount(value: float, unit: str = "") -> str:

@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -38,7 +39,7 @@ QUICK = [name for name in LEARNERS if name != "cft"]  # which takes many times a
 WIDTH = 100  # characters of a line of the table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """What learners achieved on one dataset for one cost.
 
@@ -109,6 +110,17 @@ class Comparison:
     def show(self, console: Console) -> None:
         """Show what was found in a terminal: what the best saves, and a line for each learner."""
         show_learners(self.plan, self.records, self.table, self.savings, self.sentences, self.unit, console)
+
+    def __repr__(self) -> str:
+        first = self.table.iloc[0]
+        led = "nothing done" if np.isnan(first["mean"]) else f"{first.name} is the best"
+        return f"<Comparison of {self.plan.spec.title}: {led}>"
+
+    def _repr_html_(self) -> str:
+        """Sentences and tables, for notebooks."""
+        said = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences)
+        saved = "" if self.savings is None else self.savings["saved"].unstack("against").round(3).to_html()
+        return f"<strong>{escape(self.plan.spec.title)}</strong>{said}{self.table.round(3).to_html()}{saved}"
 
     def __str__(self) -> str:
         text = StringIO()

@@ -31,7 +31,9 @@ def fingerprint(dataset: Dataset | None, costs: Mapping[str, Cost]) -> str:
 
 def model_checksum(model: Any) -> str:
     """Compute the checksum of a model that is not fitted; of one that no other process could be sent, by its text."""
-    return str(joblib_hash(model) if can_be_sent(model) else digest(repr(model)))[:16]
+    if can_be_sent(model):
+        return str(joblib_hash(model))[:16]
+    return digest([[name, repr(value)] for name, value in sorted(model.get_params().items())])[:16]
 
 
 def can_be_sent(value: Any) -> bool:
