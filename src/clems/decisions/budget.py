@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clems.arrays import Bits, Floats
 from clems.checks import check_count, check_number
@@ -64,7 +65,7 @@ def check_price(abstain_at: Any) -> float | None:
     return None if abstain_at is None else check_number(abstain_at, "abstain_at", "None or ")
 
 
-def handed_over(decided: Any, expected: Floats, price: float) -> Any:
+def handed_over(decided: Any, expected: Floats, price: float) -> NDArray[Any]:
     """Mask the rows whose decision is expected to cost more than handing them over.
 
     Returns

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags, check_random_state, get_tags
@@ -74,6 +74,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
     random_state: int | np.random.RandomState | None
     verbose: int
     criterion_: Criterion
+    classes_: NDArray[Any]
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
 
     @property
     def cost_(self) -> Cost:
@@ -117,7 +120,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
             self._fit(X, labels, weight, check_random_state(self.random_state))
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> NDArray[Any]:
         """Predict the labels of new rows.
 
         Rows are handled in blocks: beyond the result, memory does not grow with their number.
@@ -134,7 +137,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         """
         return self._labels_by_blocks(self._predict, X)
 
-    def predict_each(self, X: Any, costs: Sequence[Any]) -> list[Any]:
+    def predict_each(self, X: Any, costs: Sequence[Any]) -> list[NDArray[Any]]:
         """Predict the labels of new rows for several costs; of a learner whose `predict` takes a cost.
 
         Parameters
@@ -176,7 +179,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         resolved.of_pairs(none_and_all, none_and_all)
         return mean_of(resolved)
 
-    def _labels_by_blocks(self, predict: Callable[[Any], Bits], X: Any) -> Any:
+    def _labels_by_blocks(self, predict: Callable[[Any], Bits], X: Any) -> NDArray[Any]:
         """Predictions of all rows in the form of the labels of training."""
         check_is_fitted(self)
         form = self._form_of_labels

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from clems.arrays import Bits, Floats
@@ -94,7 +95,7 @@ class PosteriorClassifier(MultiLabelClassifier):
         at_most: int | None = None,
         exactly: int | None = None,
         abstain_at: float | None = None,
-    ) -> Any:
+    ) -> NDArray[Any]:
         """Predict the labels of new rows.
 
         Rows are handled in blocks: beyond the result, memory does not grow with their number.
@@ -133,7 +134,7 @@ class PosteriorClassifier(MultiLabelClassifier):
         decided, expected = self.ask(X, question)
         return handed_over(decided.astype(self._form_of_labels.dtype), expected, price)
 
-    def predict_each(self, X: Any, costs: Sequence[AnyCost]) -> list[Any]:
+    def predict_each(self, X: Any, costs: Sequence[AnyCost]) -> list[NDArray[Any]]:
         """Predict the labels of new rows for several costs; posteriors are read once for all of them.
 
         Parameters

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from time import perf_counter
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -187,14 +187,14 @@ class CLEMS(PosteriorClassifier):
         self,
         cost: str | Cost | Callable[[Any, Any], Any] = "f1",
         *,
-        decoder: str = "auto",
+        decoder: Literal["auto", "nearest", "expected", "exact"] = "auto",
         experts: Any = "auto",
         depths: Sequence[int] | None = None,
         sharpness: str | float = "auto",
         n_components: int | float | None = None,
-        cost_transform: str | Callable[[Floats], Floats] = "sqrt",
+        cost_transform: Literal["sqrt", "identity"] | Callable[[Floats], Floats] = "sqrt",
         candidates: Any = "observed",
-        roles: str = "mirrored",
+        roles: Literal["mirrored", "swapped"] = "mirrored",
         estimator: Any = None,
         n_trees: int = 100,
         max_iter: int = 500,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.model_selection import check_cv
@@ -135,8 +135,8 @@ class CostSensitiveClassifier(PosteriorClassifier):
         cost: str | Cost | Callable[[Any, Any], Any] = "f1",
         *,
         cv: Any = 5,
-        joint: str = "auto",
-        calibration: str | None = "auto",
+        joint: Literal["auto", "independent", "observed"] = "auto",
+        calibration: Literal["auto", "sigmoid", "isotonic"] | None = "auto",
         n_trees: int = 100,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -87,7 +87,7 @@ class ECC(DividedClassifier):
 
     def __init__(
         self,
-        code: str | Callable[[int, int], Any] = "hamr",
+        code: Literal["hamr", "rrep"] | Callable[[int, int], Any] = "hamr",
         *,
         n_components: int | float | None = None,
         group_size: int = 3,

@@ -181,7 +181,7 @@ class GuaranteedCost(BaseEstimator):  # type: ignore[misc]
             warnings.warn(f"{self._not_promised(costs)} All rows are handed over.", UserWarning, stacklevel=2)
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> NDArray[Any]:
         """Predict the labels of new rows as far as the promise allows.
 
         Parameters

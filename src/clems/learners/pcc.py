@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -107,7 +107,7 @@ class PCC(PosteriorClassifier, ChainClassifier):
         beam_width: int | None = None,
         order: Any = None,
         estimator: Any = None,
-        calibration: str | None = None,
+        calibration: Literal["auto", "sigmoid", "isotonic"] | None = None,
         n_trees: int = 100,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,

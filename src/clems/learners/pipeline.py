@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline as AnyPipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -119,6 +120,18 @@ class Pipeline(AnyPipeline):  # type: ignore[misc]
     (2,)
     """
 
+    if TYPE_CHECKING:  # inherited, with types
+
+        @property
+        def classes_(self) -> NDArray[Any]:
+            """Names of the labels."""
+
+        def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+            """Fit all steps."""
+
+        def predict(self, X: Any, **params: Any) -> NDArray[Any]:
+            """Predict the labels of rows."""
+
     @available_if(_has("posterior"))  # type: ignore[untyped-decorator]
     def posterior(self, X: Any) -> Posterior:
         """Read the distribution over label vectors of each row; as the learner's `posterior`."""
@@ -140,7 +153,7 @@ class Pipeline(AnyPipeline):  # type: ignore[misc]
         return found
 
     @available_if(_has("predict_each"))  # type: ignore[untyped-decorator]
-    def predict_each(self, X: Any, costs: Sequence[Any]) -> list[Any]:
+    def predict_each(self, X: Any, costs: Sequence[Any]) -> list[NDArray[Any]]:
         """Predict the labels of new rows for several costs; as the learner's `predict_each`."""
         learner, X, _ = reach(self, X)
         return [*learner.predict_each(X, costs)]

@@ -18,7 +18,7 @@ from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType
-from typing import IO, Any
+from typing import IO, Any, cast
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import numpy as np
@@ -30,6 +30,7 @@ from clems.costs.cost import Cost
 from clems.datasets.encoding import TableEncoder
 from clems.files import replacing
 from clems.learners.guaranteed_cost import GuaranteedCost
+from clems.learners.model import Model
 from clems.learners.pipeline import ends_in_learner, steps_of
 from clems.persistence.soundness import check_content, held_by
 from clems.persistence.trust import (
@@ -165,7 +166,7 @@ def save(model: Any, path: str | os.PathLike[str], *, reading: Mapping[str, str]
         file.write(content)
 
 
-def load(path: str | os.PathLike[str], trusted: Iterable[Any] = ()) -> Any:
+def load(path: str | os.PathLike[str], trusted: Iterable[Any] = ()) -> Model:
     """Load a model from a file that was written by :func:`save`.
 
     Nothing is built but learners of clems, and what scikit-learn, SciPy and NumPy need for them; a file that asks for
@@ -214,7 +215,7 @@ def load(path: str | os.PathLike[str], trusted: Iterable[Any] = ()) -> Any:
             raise ModelError(f"it holds no learner but a {type(model).__name__}.")
         check_is_fitted(model)
         check_content(model)
-    return model
+    return cast("Model", model)
 
 
 def _is_saved(model: Any) -> bool:
