@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
+from pandas.api import types
 from scipy import sparse
 from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.pipeline import Pipeline
@@ -17,6 +20,10 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 from clems.arrays import Labels, Weights, canonical, with_short_indices
 from clems.labels.forms import _from_sets, _is_label_sets, _names, _type_of_labels
 from clems.labels.matrix import as_labels, as_weights
+from clems.wording import first_few
+
+ONE_ROW = "There is a single training row"
+LONG = 40  # characters of a cell that a sentence shows
 
 
 @contextmanager
@@ -48,11 +55,26 @@ def check_training(model: Any, X: Any, Y: Any, sample_weight: ArrayLike | None) 
         raise ValueError("Y has no labels; it must have at least one column.")
     if len(set(model.classes_.tolist())) < len(model.classes_):
         raise ValueError("Y has two columns of the same name; names of labels must differ.")
-    if sample_weight is None:
-        return X, labels, None
-    weight = as_weights(sample_weight, labels.shape[0])
-    counted = weight > 0
-    return (X, labels, weight) if counted.all() else (X[counted], labels[counted], weight[counted])
+    weight = None if sample_weight is None else as_weights(sample_weight, labels.shape[0])
+    if weight is not None and not (counted := weight > 0).all():
+        X, labels, weight = X[counted], labels[counted], weight[counted]
+    _warn_of_too_little(labels, model.classes_.tolist())
+    return X, labels, weight
+
+
+def _warn_of_too_little(labels: Labels, names: list[Any]) -> None:
+    """Warn of training rows from which some or all labels cannot be learned."""
+    if labels.shape[0] == 1:
+        warnings.warn(f"{ONE_ROW}: every prediction will be its labels.", UserWarning, stacklevel=4)
+    never = [names[at] for at in np.flatnonzero(np.asarray(labels.sum(axis=0)).ravel() == 0)]
+    if never:
+        are = f"{len(never):,} of {len(names):,} labels" if len(names) > 1 else "The only label"
+        warnings.warn(
+            f"{are} never occur{'s' * (len(never) == 1)} in training, so that nothing is learned of "
+            f"{'it' if len(never) == 1 else 'them'}: {first_few([str(name) for name in never])}.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def check_features(model: Any, X: Any) -> Any:
@@ -82,9 +104,15 @@ def check_labels(model: Any, Y: Any) -> Labels:
 
 def _checked(model: Any, X: Any, reset: bool) -> Any:
     """Features as an array, or as a CSR matrix in canonical form."""
-    X = validate_data(model, X, accept_sparse="csr", dtype="numeric", ensure_all_finite="allow-nan", reset=reset)
+    given = X
+    try:
+        X = validate_data(model, X, accept_sparse="csr", dtype="numeric", ensure_all_finite="allow-nan", reset=reset)
+    except (TypeError, ValueError):
+        if advice := _advice(given):
+            raise ValueError(advice) from None
+        raise
     if X.dtype.kind not in "biuf":
-        raise ValueError(f"X holds values of type {X.dtype}; features must be numbers.")
+        raise ValueError(_advice(given) or f"X holds values of type {X.dtype}; features must be numbers.")
     if X.dtype.kind == "f" and X.dtype.itemsize > 8:  # more than double precision, which no estimator computes with
         with np.errstate(over="ignore"):
             X = X.astype(np.float64)
@@ -96,6 +124,37 @@ def _checked(model: Any, X: Any, reset: bool) -> Any:
     X = canonical(X, "X")
     assert_all_finite(X, input_name="X")  # entries that are stored in parts may add up to infinity
     return with_short_indices(X)
+
+
+def _advice(X: Any) -> str:
+    """Name the first column of a DataFrame that holds no numbers, and say what to do with it; nothing without one."""
+    if not isinstance(X, pd.DataFrame):
+        return ""
+    for position, name in enumerate(X.columns):
+        if what := _other_than_numbers(X.iloc[:, position]):
+            return (
+                f"Column {str(name)!r} of X holds {what}; features must be numbers. TableEncoder makes them of words, "
+                "text and dates: use make_pipeline(TableEncoder(), learner), or leave the column out."
+            )
+    return ""
+
+
+def _other_than_numbers(column: pd.Series) -> str:
+    """Say what a column holds if that is no numbers."""
+    kind = column.dtype.categories.dtype if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype
+    if types.is_datetime64_any_dtype(kind) or isinstance(kind, pd.PeriodDtype):
+        return "dates"
+    if types.is_timedelta64_dtype(kind):
+        return "lengths of time"
+    if types.is_numeric_dtype(kind) or types.is_bool_dtype(kind):
+        return ""
+    for cell in column[column.notna()]:
+        try:
+            float(cell)
+        except (TypeError, ValueError):
+            shown = cell if len(cell := repr(cell)) <= LONG else f"{cell[:LONG]}…"
+            return f"{'categories' if isinstance(column.dtype, pd.CategoricalDtype) else 'text or objects'}, {shown}"
+    return ""
 
 
 def _check_gaps(model: Any, X: Any) -> None:
