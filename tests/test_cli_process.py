@@ -50,7 +50,7 @@ import our_helpers
 def off_by(Y, P):
     return abs(Y - P).sum(axis=1) * our_helpers.PRICE
 """
-STILL = "what was finished is kept, and no file is left half-written.\n"
+STILL = "files that were finished are kept, and none is left half-written.\n"
 SEVERAL = """
 import json, os, sys
 from clems.__main__ import main

@@ -156,9 +156,11 @@ def test_pipelines_take_part_with_the_columns_as_they_came():
         "hand": make_pipeline(by_hand, CostSensitiveClassifier(LogisticRegression())),
         "table": Pipeline([("columns", TableEncoder()), ("learner", CLEMS("f1", n_trees=10))]),
         "bare": CLEMS("f1", n_trees=10),
+        "for f1": {"model": CLEMS(n_trees=10), "cost": "f1"},
     }
     found = compare(data, prices, learners={"br": {}, **models}, unit="€", repetitions=2, trees=10, jobs=2)
     assert found.table["mean"].notna().all(), str(found)
+    assert found.table["mean"]["for f1"] > found.table["mean"]["bare"]  # which is trained for the prices
     for planned in found.plan.planned:  # each as a loop over the splits has it
         if planned.learner not in ("hand", "table"):
             continue
@@ -243,3 +245,10 @@ def test_it_says_when_repetitions_tell_nothing_apart():
     assert told_apart_in_words(lines(a=[1.0, 1.01, 1.0], b=[2.0, 2.0, 2.01])) == [
         "a is better than b by more than chance."
     ]
+
+
+def test_estimators_without_names_are_called_by_what_they_end_in():
+    given = [CLEMS(n_trees=2), CLEMS(n_trees=3), make_pipeline(OneHotEncoder(), BR()), "br"]
+    found = compare(small(), learners=given, budget=0, baseline=False, backend="serial")
+    assert [*found.plan.spec.learners] == ["CLEMS", "CLEMS 2", "pipeline of BR", "br"]
+    assert len({one.trial.key for one in found.plan.planned}) == 4 * 5

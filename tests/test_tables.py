@@ -566,3 +566,31 @@ def test_a_wrong_label_is_shown_alike_however_its_column_was_read(below, tmp_pat
     path.write_text(f"x,a,b\n1,0,999999999999999999991\n2,1,{below}\n")
     with pytest.raises(DataError, match=r"line 2: label 'b' must be 0 or 1: '1e\+21'\.$"):
         read_table(path, ["a", "b"])
+
+
+def test_a_separator_that_is_not_there_is_noticed(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("size,tags\n1,\n2,a|b\n3,b\n4,a\n")
+    with pytest.raises(DataError, match=r"line 3: say what is between two tags, for instance separator='\|': 'a\|b'"):
+        read_table(path, tags="tags")
+    said = r"no cell of 'tags' has the separator ';', so that each is one tag; .* say separator='\|'"
+    with pytest.warns(UserWarning, match=said):
+        assert read_table(path, tags="tags", separator=";").label_names == ["a", "a|b", "b"]
+    assert read_table(path, tags="tags", separator="|").label_names == ["a", "b"]
+    path.write_text("size,tags\n1,a\n2,b\n")
+    assert read_table(path, tags="tags", separator=";").label_names == ["a", "b"]  # where nothing else is between them
+
+
+def test_text_of_windows_is_not_taken_for_latin_1(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("größe,tag\n1,0\n2 €,1\n".encode("cp1252"))
+    with pytest.raises(DataError, match="line 1: the text is not utf-8; .* encoding='latin-1'"):
+        read_table(path, "tag")
+    with pytest.raises(DataError, match="line 3: the text is not latin-1; .* encoding='cp1252': '€,1"):
+        read_table(path, "tag", encoding="latin-1")
+    path.write_bytes("€,tag\n1,0\n2,1\n".encode("cp1252"))
+    with pytest.raises(DataError, match="line 1: the text is not utf-8; .* encoding='cp1252'"):
+        read_table(path, "tag")
+    assert read_table(path, "tag", encoding="cp1252").feature_names == ["€"]
+    path.write_bytes("größe,tag\n1,0\n2,1\n".encode("latin-1"))
+    assert read_table(path, "tag", encoding="latin-1").feature_names == ["größe"]

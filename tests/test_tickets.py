@@ -86,6 +86,36 @@ def test_evaluation_leads_with_euros(story):
     assert "saves" in folder.joinpath("report.html").read_text("utf-8")
 
 
+def test_evaluation_shows_what_each_tag_costs_and_saves(story):
+    folder, said = story
+    shown = said["clems evaluate model.clems test.csv"].stdout
+    table = shown.partition("By label in €: paid, and saved against")[2].partition("Labels")[0]
+    lines = {line.split()[0]: line.split()[1:] for line in table.splitlines() if line.strip() and "─" not in line}
+    paid = {tag: float(lines[tag][0].replace(",", "")) for tag in tickets.TAGS}
+    predicted, truth = predictions(folder, "model.clems")
+    prices = tickets.PRICES.set_index("label")
+    for tag in tickets.TAGS:
+        missed, wrong = ((truth[tag] > predicted[tag]).sum(), (truth[tag] < predicted[tag]).sum())
+        cost = missed * prices["false_negative"][tag] + wrong * prices["false_positive"][tag]
+        assert paid[tag] == pytest.approx(cost, abs=0.5)
+    assert float(lines["in"][1].replace(",", "")) == pytest.approx(sum(paid.values()), abs=2)
+
+
+def test_comparison_leads_with_euros(story):
+    _, said = story
+    ended = next(ended for line, ended in said.items() if line.startswith("clems compare"))
+    title, first, *lines = ended.stdout.splitlines()
+    assert title == "4 learners on tickets for prices.csv"
+    assert re.match(r"\w+ (saves|costs) [\d.]+ € a row (more than|against) random forest at ½ \(95 % interval", first)
+    assert any("repetitions" in line and ("tell" in line or "told" in line) for line in lines) or any(
+        "by more than chance" in line for line in lines
+    )
+    for name in ("model", "br", "cost_sensitive", "random forest at ½"):
+        assert sum(line.strip().startswith(name) for line in lines) >= 2  # what it costs, and what it saves
+    assert "seconds to fit" in ended.stdout
+    assert "customer  characters" in ended.stderr
+
+
 def test_new_tickets_are_tagged(story):
     folder, _ = story
     tagged, new = pd.read_csv(folder / "tagged.csv"), pd.read_csv(folder / "new.csv")

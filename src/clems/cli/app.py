@@ -11,7 +11,7 @@ import typer
 
 from clems.cli import datasets, experiment, process
 from clems.cli.compare import compare
-from clems.cli.console import sentence_of
+from clems.cli.console import in_flags, sentence_of
 from clems.cli.evaluate import evaluate
 from clems.cli.fit import fit
 from clems.cli.inspect import inspect
@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> Any:
                 sys.stdout.flush()  # here, where a failure can still be reported
                 raise
         except KeyboardInterrupt:
-            sentence = f"{process.how_ended()}; what was finished is kept, and no file is left half-written."
+            sentence = f"{process.how_ended()}; files that were finished are kept, and none is left half-written."
             code = process.code_of_end()
         except BrokenPipeError:  # the reader of the output has closed it, as head does
             sentence, code = "", process.end_by(signal.SIGPIPE)
@@ -82,7 +82,7 @@ def main(arguments: list[str] | None = None) -> Any:
 
 def _note(message: Warning | str, *_: Any) -> None:
     """Print a warning as a note on one line, each once: a classifier for every label and fold may say the same."""
-    text = str(message).strip().partition("\n")[0].rstrip(":")
+    text = in_flags(str(message).strip().partition("\n")[0].rstrip(":"))
     if text not in _SAID:
         _SAID.add(text)
         process.say(f"Note: {text}")

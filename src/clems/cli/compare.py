@@ -39,7 +39,7 @@ from clems.cli.options import (
     parameters_in,
     remembered,
 )
-from clems.wording import names_in
+from clems.wording import did_you_mean, names_in
 
 
 def compare(
@@ -181,18 +181,26 @@ def entries_of(names: list[str], estimator: str | None, parameters: dict[str, An
     entries: dict[str, Any] = {}
     used: set[str] = set()
     for name in names:
-        learner = LEARNERS.get(name)
-        takes = set() if learner is None else {*parameters} & {*signature(learner).parameters}
+        if name not in LEARNERS:
+            there_are = f"there are {', '.join(LEARNERS)}."
+            raise ValueError(f"There is no learner {name!r}; {did_you_mean(name, LEARNERS) or there_are}")
+        learner = LEARNERS[name]
+        takes = {*parameters} & {*signature(learner).parameters}
         values = {key: parameters[key] for key in takes}
         used |= takes
         entries[name] = {"parameters": values}
-        if learner is not None and inside is not None and learner.predictor == kind:
+        if inside is not None and learner.predictor == kind:
             entries[name] = learner(estimator=inside, **values)
             used.add("estimator")
+    who = names[0] if len(names) == 1 else f"none of {', '.join(names)}"
     for unknown in (one for one in parameters if one not in used):
-        raise ValueError(f"--set {unknown}: none of {', '.join(names)} has this parameter.")
+        known = {parameter for name in entries for parameter in signature(LEARNERS[name]).parameters}
+        has = f"{who} has {'no' if len(names) == 1 else 'a'} parameter {unknown!r}"
+        raise ValueError(f"--set: {has}{f'; {near}' if (near := did_you_mean(unknown, known)) else '.'}")
     if inside is not None and "estimator" not in used:
-        raise ValueError(f"--estimator {estimator}: none of {', '.join(names)} is built on a {kind}.")
+        able = ", ".join(name for name, one in LEARNERS.items() if one.predictor == kind)
+        is_built = f"{who} is {'not ' if len(names) == 1 else ''}built on a {kind}"
+        raise ValueError(f"--estimator {estimator}: {is_built}{f'; {able} are' if able else ''}.")
     return entries
 
 

@@ -6,6 +6,7 @@ The map of the module: `from_frame`, for users; `Rows`, which knows where a row 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
@@ -161,14 +162,31 @@ def tags_of(column: pd.Series, separator: str | None, rows: Rows) -> list[tuple[
     for row, cell in enumerate(column):
         if isinstance(cell, (list, tuple, set, frozenset, np.ndarray)):
             listed = [str(tag) for tag in cell if not is_missing(tag)]
-        elif is_missing(cell):
+        elif is_missing(cell) or not str(cell).strip():
             continue
         elif not separator:
-            raise rows.row_fault("say what is between two tags, for instance separator=';'", row, cell)
+            likely = _likely_separator(column) or ";"
+            raise rows.row_fault(f"say what is between two tags, for instance separator={likely!r}", row, cell)
         else:
             listed = str(cell).split() if separator.isspace() else str(cell).split(separator)
         found += [(row, tag.strip()) for tag in listed if tag.strip()]
+    if separator and not any(separator in cell for cell in column if isinstance(cell, str)):
+        likely = _likely_separator(column)
+        if likely:
+            warnings.warn(
+                f"{rows.name}: no cell of {column.name!r} has the separator {separator!r}, so that each is one tag; if "
+                f"{likely!r} is between tags, say separator={likely!r}.",
+                UserWarning,
+                stacklevel=2,
+            )
     return found
+
+
+def _likely_separator(column: pd.Series) -> str:
+    """Find the sign between tags that the most cells have; none if none has any."""
+    cells = [cell for cell in column if isinstance(cell, str)]
+    counts = {sign: sum(sign in cell for cell in cells) for sign in (";", "|", ",", "/")}
+    return max(counts, key=lambda sign: counts[sign]) if any(counts.values()) else ""
 
 
 def _paired(ids: pd.Series, rows: Rows, pairs: pd.DataFrame, of_pairs: Rows) -> list[tuple[int, str]]:

@@ -28,6 +28,7 @@ from clems.experiments.trial import GIVEN, TRAINING_FILE, Data, built
 from clems.learners import LEARNERS
 from clems.learners.base import MultiLabelClassifier
 from clems.learners.pipeline import steps_of
+from clems.wording import did_you_mean
 
 DEPTHS = [5, 10, 15, 20, 25, 30, 35]  # those of the paper
 SET_BY_TRIALS = ("cost", "random_state", "n_jobs", "verbose")  # parameters that a spec does not set
@@ -40,7 +41,8 @@ class SpecError(ValueError):
 def _one_of(what: str, allowed: Any, *unlisted: str) -> Any:
     def check(name: str) -> str:
         if name not in allowed and name not in unlisted:
-            raise ValueError(f"there is no {what} {name!r}; allowed are {', '.join(sorted(allowed))}")
+            allowed_are = f"allowed are {', '.join(sorted(allowed))}"
+            raise ValueError(f"there is no {what} {name!r}; {did_you_mean(name, allowed) or allowed_are}")
         return name
 
     return AfterValidator(check)
@@ -395,7 +397,9 @@ def check_spec(given: dict[str, Any], where: str = "spec") -> Spec:
         if first["type"] == "extra_forbidden":
             reason = f"there is no such key; allowed are {', '.join(_fields_at(first['loc'][:-1]))}"
         more = f" ({error.error_count() - 1} more)" if error.error_count() > 1 else ""
-        raise SpecError(f"{where}: {f'{key}: ' if key else ''}{reason}.{more}") from None
+        raise SpecError(
+            f"{where}: {f'{key}: ' if key else ''}{reason}{'' if reason.endswith('?') else '.'}{more}"
+        ) from None
 
 
 def _fields_at(path: tuple[Any, ...]) -> list[str]:

@@ -176,7 +176,8 @@ class Dates(Encoding):
         wrong = times.isna().to_numpy(bool) & (texts_of(column) != "")
         if wrong.any():
             row = int(wrong.argmax())
-            raise date_fault(self.name, row, str(column.iloc[row]), self.form, rows)
+            what = f"column {self.name!r} must hold dates written {shown_form(self.form)}, as in training"
+            raise rows.row_fault(what, row, column.iloc[row])
         parts = _parts(times)[:, [PARTS.index(part) for part in self.parts]]
         return _centred(parts, self.fill, self.scale, bool(self.n_gaps))
 

@@ -168,7 +168,7 @@ def decoded(raw: bytes, line: int, source: Source) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError:
-        raise source.fault(NOT_ENCODED.format("utf-8"), line, raw) from None
+        raise source.fault(NOT_ENCODED.format("utf-8", "latin-1"), line, raw) from None
 
 
 def split(text: str, line: int, source: Source) -> list[str]:

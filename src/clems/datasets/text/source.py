@@ -13,6 +13,7 @@ import io
 import lzma
 import math
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +33,8 @@ UNREAD = {b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"7z\xbc\xaf\x27\x1
 BLOCK = 1 << 19  # bytes; large enough to make Python's share of the work small, small enough for the processor's cache
 MEBIBYTE = 1 << 20
 
-NOT_ENCODED = "the text is not {}; say its encoding, for instance encoding='latin-1'"
+NOT_ENCODED = "the text is not {}; say its encoding, for instance encoding='{}'"
+WINDOWS = re.compile(rb"[\x80-\x9f]")  # letters and signs such as € in cp1252, no text at all in latin-1
 
 T = TypeVar("T")
 PathOrFile = str | os.PathLike[str] | IO[bytes]
@@ -189,15 +191,21 @@ class Source(Origin):
         """Recode text that was cut anywhere to UTF-8, and check that it is text."""
         decode = codecs.getincrementaldecoder(self.encoding)().decode
         line, mark = 1, codecs.BOM_UTF8
+        is_latin = codecs.lookup(self.encoding).name == "iso8859-1"
         for chunk in chain(chunks, [None]):
             try:
                 text = decode(chunk or b"", chunk is None).encode()
             except UnicodeDecodeError as error:
                 line += error.object.count(b"\n", 0, error.start)
                 wrong = error.object[error.start : error.start + 20]
-                raise self.fault(NOT_ENCODED.format(self.encoding), line, wrong) from None
+                likely = "cp1252" if WINDOWS.match(wrong) else "latin-1"
+                raise self.fault(NOT_ENCODED.format(self.encoding, likely), line, wrong) from None
             except UnicodeError as error:
                 raise self.fault(f"the text is not {self.encoding} ({error})") from None
+            if is_latin and (found := WINDOWS.search(chunk or b"")):
+                line += found.string.count(b"\n", 0, found.start())
+                shown = found.string[found.start() :][:20].decode("cp1252", "replace")
+                raise self.fault(NOT_ENCODED.format("latin-1", "cp1252"), line, shown)
             line += text.count(b"\n")
             if text:
                 yield text.removeprefix(mark)

@@ -206,6 +206,9 @@ def told_apart_in_words(results: pd.DataFrame) -> list[str]:
     if tested.empty:
         return [f"{_tell(J)} nothing apart, as one value has no spread; use 5 or more."]
     unclear = tested.loc[~tested["worse"], "learner"].tolist()
+    same = [rival for rival in unclear if (values[best] - values[rival]).dropna().eq(0).all()]
+    if same == tested["learner"].tolist():
+        return [f"{listed([best, *same])} have the same value in every repetition."]
     if not unclear:
         return [f"{best} is better than {listed(tested['learner'].tolist())} by more than chance."]
     if len(unclear) == len(tested):
@@ -215,6 +218,7 @@ def told_apart_in_words(results: pd.DataFrame) -> list[str]:
     needed = {
         rival: repetitions_needed((values[best] - values[rival]).dropna(), ratio, ALPHA / len(tested))
         for rival in unclear
+        if rival not in same
     }
     some = [f"{J} repetitions from {rival}" for rival, J in needed.items() if J is not None]
     if some:

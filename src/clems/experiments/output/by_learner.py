@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from clems.evaluation.savings import amount
+from clems.evaluation.answers import HALF
+from clems.evaluation.savings import CONSTANT, EVERYTHING, NOTHING, amount
+from clems.experiments.analysis.saved import BASELINE
 from clems.experiments.output.kinds import make_table
 from clems.experiments.output.terminal import empty_table, styled
 from clems.experiments.store import Records
 
 if TYPE_CHECKING:
     from clems.experiments.plan import Plan
+
+
+WAYS = (BASELINE, HALF, NOTHING, EVERYTHING, CONSTANT)
 
 
 def show_learners(
@@ -57,7 +62,8 @@ def show_learners(
         first.add_row(styled(str(name)), styled(cell.text(row.decimals), cell.best), *map(styled, seconds))
     console.print(first)
     if savings is not None and len(known):
-        ways = list(dict.fromkeys(savings.index.get_level_values("against")))
+        there = {*savings.index.get_level_values("against")}
+        ways = [way for way in WAYS if way in there]
         second = empty_table([f"saved a row{f' in {unit}' if unit else ''} against"], [_short(way) for way in ways])
         wide = savings["saved"].unstack("against").reindex(columns=ways)
         for name in known.index:
