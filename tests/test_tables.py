@@ -584,12 +584,12 @@ def test_a_separator_that_is_not_there_is_noticed(tmp_path):
 def test_text_of_windows_is_not_taken_for_latin_1(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes("größe,tag\n1,0\n2 €,1\n".encode("cp1252"))
-    with pytest.raises(DataError, match="line 1: the text is not utf-8; .* encoding='latin-1'"):
+    with pytest.raises(DataError, match=r"line 1: the text is not utf-8; .* encoding='latin-1'"):
         read_table(path, "tag")
-    with pytest.raises(DataError, match="line 3: the text is not latin-1; .* encoding='cp1252': '€,1"):
+    with pytest.raises(DataError, match=r"line 3: the text is not latin-1; .* encoding='cp1252': '€,1"):
         read_table(path, "tag", encoding="latin-1")
     path.write_bytes("€,tag\n1,0\n2,1\n".encode("cp1252"))
-    with pytest.raises(DataError, match="line 1: the text is not utf-8; .* encoding='cp1252'"):
+    with pytest.raises(DataError, match=r"line 1: the text is not utf-8; .* encoding='cp1252'"):
         read_table(path, "tag")
     assert read_table(path, "tag", encoding="cp1252").feature_names == ["€"]
     path.write_bytes("größe,tag\n1,0\n2,1\n".encode("latin-1"))
