@@ -4,7 +4,7 @@ Tickets of `examples/tickets.py`. "As it comes" is what `clems fit tickets.csv -
 --cost prices.csv` does; by hand, someone who knows which columns tell something writes a ColumnTransformer. Both train
 on the same rows, the learner has the same seed, and all are tested on the same new tickets.
 
-Usage: python -m benchmarks.columns [--output FILE] [--seeds 3001:3011,4001:4041] [--without COLUMNS] [--kinds COLUMN:KIND]
+Usage: python -m benchmarks.columns [--output FILE] [--seeds 3001:3011,4001:4041] [--without COLUMNS] [--kinds ...]
 """
 
 from __future__ import annotations
