@@ -83,7 +83,7 @@ def repetitions_needed(differences: Any, test_ratio: float, level: float = ALPHA
     --------
     >>> from clems.experiments.analysis.significance import repetitions_needed
     >>> repetitions_needed([0.03, 0.00, 0.02, 0.03], 1 / 3), repetitions_needed([0.02, -0.02, 0.01], 1 / 3)
-    (6, None)
+    (13, None)
     """
     values = np.asarray(differences, np.float64)
     if len(values) < 2 or np.isnan(test_ratio):
