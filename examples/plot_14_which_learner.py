@@ -19,7 +19,9 @@ plt.style.use("clems.figures")
 
 scenes = load_dataset("digit-scenes").take(slice(600))
 learners = ["br", "cc", "pcc", "clems", "cost_sensitive", "plst", "faie", "sleec", "ecc"]
-found = compare(scenes, cost="f1", learners=learners, repetitions=5, trees=20, depths=[10, 35], backend="serial")
+found = compare(
+    scenes, cost="f1", learners=learners, repetitions=5, trees=20, depths=[10, 35], baseline=False, backend="serial"
+)
 print(found)
 
 # %%
