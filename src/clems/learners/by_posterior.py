@@ -160,6 +160,9 @@ class PosteriorClassifier(MultiLabelClassifier):
     def predict_proba(self, X: Any) -> Floats:
         """Predict the marginals: how probable each label is by itself.
 
+        Of CLEMS with experts they are those of the mixture of least log loss on held-out rows, whatever the cost;
+        `posterior` returns the mixture by which it decides.
+
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n, d)
@@ -276,7 +279,7 @@ class PosteriorClassifier(MultiLabelClassifier):
         return [np.concatenate(parts) for parts in zip(*answers, strict=True)]
 
     def _predict(self, X: Any) -> Bits:
-        return self._decision(None)(self._posterior(X))
+        return self._decision(None)(self._posterior_of(X, None))
 
     def _posterior_of(self, X: Any, cost: AnyCost | None) -> Posterior:
         """Read the posterior of a block of checked rows by which the model decides for a cost."""

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from clems.arrays import Bits, Floats, Labels, Weights, row_blocks
 from clems.checks import check_components, check_count
 from clems.costs.cost import Cost
-from clems.costs.criteria import Criterion, mean_of
+from clems.costs.criteria import Criterion, label_criteria, mean_of
 from clems.decisions.decide import DECODERS
 from clems.decisions.nearest import nearest
 from clems.embedding.candidates import choose_candidates
@@ -428,6 +428,7 @@ class CLEMS(PosteriorClassifier):
         self._reader = source.at(chosen.option)
         self.depth_ = chosen.option if hasattr(self._reader, "at_depth") else None
         self.mixture_, self.mixture_costs_, self._held_out = chosen.mixture, chosen.by_weight, chosen.rows
+        self._mixture_of_labels = self._mixture_for(next(iter(label_criteria().values())))
         self.sharpness_, self.decoder_ = chosen.mixture.sharpness, chosen.decoder
         self._thresholds, self.oob_costs_ = chosen.thresholds, chosen.costs
         self.oob_cost_ = float(chosen.costs[chosen.decoder])
@@ -445,7 +446,7 @@ class CLEMS(PosteriorClassifier):
         def evidence() -> Floats:
             return evidence_of([expert(X) for expert in self.experts_.values()], self._label_share)
 
-        return MixedPosterior(forest, evidence, self._prior, self.mixture_)
+        return MixedPosterior(forest, evidence, self._prior, self._mixture_of_labels)
 
     def posterior_for(self, posterior: Posterior, cost: AnyCost | None) -> Posterior:
         """Return the posterior of rows by which the model decides for a cost: mixed as held-out rows ask for."""
