@@ -110,8 +110,11 @@ printed-macro-f1: $(VENV)/.report  ## Which macro F1 the paper's Table 3 prints;
 figures: $(VENV)/.report  ## The figures of docs/decisions.md; needs CLEMS_DATA; about ten minutes.
 	$(BIN)/python -m tools.figures
 
-screenshots: $(VENV)/.browser demo  ## Pictures of the demo's report for docs/report.md; needs Chromium.
-	$(BIN)/python -m tools.screenshots build/digit-scenes.html
+screenshots: $(VENV)/.browser demo  ## Pictures of reports for docs/report.md, of the demo's and of generated tickets; needs Chromium.
+	$(BIN)/python examples/tickets.py build/tickets
+	cd build/tickets && ../../$(BIN)/clems fit tickets.csv --tags tags --separator ";" --id id --cost prices.csv --unit € --output model.clems --force
+	cd build/tickets && ../../$(BIN)/clems report model.clems test.csv --title "Tickets of May" --force
+	$(BIN)/python -m tools.screenshots build/digit-scenes.html build/tickets/report.html
 
 test-browser: $(VENV)/.test $(VENV)/.browser  ## The report in Chromium, which has to be there: apt-get install chromium.
 	$(BIN)/python -m pytest -m browser tests/test_report_browser.py
@@ -121,7 +124,7 @@ test-oldest:  ## The suite on the oldest versions that pyproject.toml admits.
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' \
 	  numpy==2.0.* scipy==1.13.* scikit-learn==1.6.* pandas==2.2.* defusedxml==0.7.1 pyarrow==16.* rich==13.8.* \
 	  pydantic==2.7.* typer==0.26.* skops==0.16.* distributed==2024.6.* matplotlib==3.9.* scikit-posthocs==0.17.* pyparsing==3.1.* \
-	  jinja2==3.1.* plotly==6.0.* joblib==1.3.* threadpoolctl==3.1.* \
+	  jinja2==3.1.* joblib==1.3.* threadpoolctl==3.1.* \
 	  pytest==8.0.* pytest-xdist==3.6.* hypothesis==6.100.*
 	.venv-oldest/bin/python -m pytest -n 2 --dist worksteal
 

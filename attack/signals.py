@@ -180,9 +180,9 @@ def preload():
     """Import what commands need, so that forked processes have it; nothing is computed, as threads do not survive."""
     import skops.io  # noqa: F401
 
-    from clems.evaluation.report import _jinja, _plotly
+    from clems.evaluation.report import _jinja
 
-    _jinja(), _plotly()
+    _jinja()
 
 
 def is_complete(command, path, reference):

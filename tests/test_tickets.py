@@ -1,5 +1,6 @@
 """The story of the tickets, through the installed command alone: every command of docs/from-a-csv-to-savings.md."""
 
+import html
 import io
 import os
 import re
@@ -149,6 +150,29 @@ def test_a_german_spreadsheet_gives_the_same_model(story):
     np.testing.assert_array_equal(plain.predict(test), german.predict(test))
     lines = said["clems evaluate german.clems test-de.csv --encoding latin-1"].stdout.splitlines()
     assert lines[1:5] == said["clems evaluate model.clems test.csv"].stdout.splitlines()[1:5]
+
+
+def test_mistakes_are_tickets_that_people_know(story):
+    """By their ids, with what customers wrote, or with the columns that are asked for."""
+    folder, _ = story
+    predicted, truth = predictions(folder, "model.clems")
+    test = pd.read_csv(folder / "test.csv", dtype=str)
+    worst = test.iloc[read_prices(folder / "prices.csv").rowwise(truth, predicted).argmax()]
+    page = html.unescape(folder.joinpath("report.html").read_text("utf-8"))
+    first = page.partition('<li class="card">')[2].partition('<li class="card">')[0]
+    assert f"row {worst['id']}<" in first
+    assert worst["text"] in first
+    assert f"<dt>best, at no cost</dt><dd>{', '.join(sorted(worst['tags'].split(';')))}" in first
+    ended = run("clems report model.clems test.csv --output shown.html --show category --show hours", folder)
+    assert ended.returncode == 0, ended.stderr
+    page = html.unescape(folder.joinpath("shown.html").read_text("utf-8"))
+    first = page.partition('<li class="card">')[2].partition('<li class="card">')[0]
+    assert worst["text"] not in first
+    assert f"<dt>category</dt><dd>{worst['category']}</dd>" in first
+    assert f"<dt>hours</dt><dd>{worst['hours']}</dd>" in first
+    ended = run("clems report model.clems test.csv --output other.html --show subject", folder)
+    assert (ended.returncode, folder.joinpath("other.html").exists()) == (1, False)
+    assert "there is no column 'subject'; there are 'id', 'text'" in ended.stderr
 
 
 def predictions(folder, model):

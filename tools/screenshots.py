@@ -1,4 +1,4 @@
-"""Pictures of the report for the documentation: the page in Chromium, wide and narrow, light and dark."""
+"""Pictures of reports for the documentation: the page in Chromium, wide and narrow, light and dark."""
 
 from __future__ import annotations
 
@@ -14,53 +14,70 @@ SWITCHES = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
 ]
-POINT = """() => {
-    const map = document.getElementById("label-map"), box = map.getBoundingClientRect(), { x, y } = map.data[1];
-    const { xaxis, yaxis } = map._fullLayout, at = y.indexOf(Math.max(...y));
-    return [box.left + xaxis._offset + xaxis.d2p(x[at]), box.top + yaxis._offset + yaxis.d2p(y[at])];
-}"""
+
+
+def top(page: Page) -> None:
+    """Stay where the page begins."""
+
+
+def go_to(page: Page, section: str) -> None:
+    """Scroll to a section, below the line of links."""
+    page.evaluate("id => document.getElementById(id).scrollIntoView()", section)
 
 
 def hover(page: Page) -> None:
     """Point at the topmost label set of the map."""
-    page.evaluate("document.getElementById('map').scrollIntoView()")
-    page.mouse.move(*page.evaluate(POINT))
+    go_to(page, "map")
+    boxes = [point.bounding_box() for point in page.locator(".point.truth").all()]
+    box = min((box for box in boxes if box), key=lambda box: box["y"])
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
 
 def narrow_down(page: Page) -> None:
     """Show truths with an 8 only."""
-    page.evaluate("document.getElementById('map').scrollIntoView()")
+    go_to(page, "map")
     page.get_by_role("radio", name="truth").check()
     page.get_by_label("With the label").fill("8")
 
 
+def what_if(page: Page) -> None:
+    """Make a false negative of one label twice as dear."""
+    page.get_by_label("Price of a false negative of Dringend").fill("160")
+    page.locator("#live-rows-said").click()
+    go_to(page, "what-if")
+
+
 def mistakes(page: Page) -> None:
     """Go to the mistakes."""
-    page.evaluate("document.getElementById('mistakes').scrollIntoView()")
+    go_to(page, "mistakes")
 
 
 SHOTS = {
-    "report-1400": (1400, 1500, "light", lambda page: None),
-    "report-1400-hover": (1400, 1250, "light", hover),
-    "report-1400-dark": (1400, 1250, "dark", narrow_down),
-    "report-390": (390, 1100, "light", lambda page: None),
-    "report-390-map": (390, 1100, "light", narrow_down),
-    "report-390-dark": (390, 1100, "dark", mistakes),
+    "report-1400": ("tickets", 1400, 1500, "light", top),
+    "report-1400-what-if": ("tickets", 1400, 1400, "light", what_if),
+    "report-1400-mistakes": ("tickets", 1400, 1100, "light", mistakes),
+    "report-1400-hover": ("digits", 1400, 900, "light", hover),
+    "report-1400-dark": ("digits", 1400, 900, "dark", narrow_down),
+    "report-390": ("tickets", 390, 1100, "light", top),
+    "report-390-what-if": ("tickets", 390, 1100, "light", what_if),
+    "report-390-map": ("digits", 390, 1100, "light", narrow_down),
+    "report-390-dark": ("digits", 390, 1100, "dark", mistakes),
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("report", type=Path)
+    parser.add_argument("digits", type=Path)
+    parser.add_argument("tickets", type=Path)
     parser.add_argument("--output", type=Path, default=Path("docs/figures"))
     given = parser.parse_args()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=SWITCHES)
-        for name, (width, height, scheme, prepare) in SHOTS.items():
+        for name, (report, width, height, scheme, prepare) in SHOTS.items():
             window = {"width": width, "height": height}
             context = browser.new_context(viewport=window, color_scheme=scheme, reduced_motion="reduce")
             page = context.new_page()
-            page.goto(given.report.resolve().as_uri())
+            page.goto(getattr(given, report).resolve().as_uri())
             page.wait_for_selector("html[data-ready=true]")
             prepare(page)
             page.wait_for_timeout(1000)

@@ -46,13 +46,21 @@ def read_data(
 
 
 def model_and_rows(
-    model: str, file: str, trust: list[str] | None, tags: TagColumn, drop: str | None, text: TextForm
-) -> tuple[Loaded, Any, Any]:
+    model: str,
+    file: str,
+    trust: list[str] | None,
+    tags: TagColumn,
+    drop: str | None,
+    text: TextForm,
+    show: list[str] | None = None,
+) -> tuple[Loaded, Any, Any, Any]:
     """Load a model, and read all rows of a file with the features and labels that the model has.
 
-    Options of training about tags and text need not be given again.
+    Options of training about tags and text need not be given again. The last of what is returned is a table of the
+    columns to show, by default those of text, whose index is the column that names rows, where there is one.
     """
     import numpy as np
+    import pandas as pd
     from scipy import sparse
 
     from clems.datasets.new_rows import NewRows
@@ -62,7 +70,9 @@ def model_and_rows(
     reading = fitted.reading
     known = remembered({} if tags.tags else reading, **vars(tags))
     ids = [reading["id"]] if "id" in reading else []
-    wanted = fitted.wanted(truth=True, drop=names_in(drop), keep_if_there=ids, **known)
+    keep = [name for name in dict.fromkeys(show or []) if name not in ids]
+    usual = [] if show else fitted.text_columns
+    wanted = fitted.wanted(truth=True, drop=names_in(drop), keep=keep, keep_if_there=[*ids, *usual], **known)
     pieces = [piece for piece in NewRows(input_of(file), wanted, **form_for(text, reading)) if piece.X.shape[0]]
     if not pieces:
         raise DataError(f"{file}: there are no rows.")
@@ -70,4 +80,7 @@ def model_and_rows(
     def stacked(parts: list[Any]) -> Any:
         return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
 
-    return fitted, stacked([piece.X for piece in pieces]), stacked([piece.Y for piece in pieces])
+    shown = pd.concat([piece.kept for piece in pieces], ignore_index=True)
+    if ids and ids[0] in shown:
+        shown = shown.set_index(ids[0])
+    return fitted, stacked([piece.X for piece in pieces]), stacked([piece.Y for piece in pieces]), shown

@@ -57,7 +57,7 @@ def evaluate(
         clems evaluate model.clems test.csv --json | jq .criteria.f1
     """
     with progress("Reading", quiet) as update:
-        loaded, X, Y = model_and_rows(model, file, trust, tags, drop, text)
+        loaded, X, Y, _ = model_and_rows(model, file, trust, tags, drop, text)
         fitted, unit = loaded.learner, loaded.reading.get("unit", "") if unit is None else unit
         update(None, f"Evaluating {X.shape[0]:,} rows")
         from clems.evaluation.evaluate import evaluate as evaluate_model

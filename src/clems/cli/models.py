@@ -43,6 +43,14 @@ class Loaded:
         first = None if self.encoder is None else self.encoder.steps[0][1]
         return first.left_out if isinstance(first, TableEncoder) else []
 
+    @property
+    def text_columns(self) -> list[str]:
+        """Columns that training took for text."""
+        from clems.datasets.encoding import TableEncoder
+
+        first = None if self.encoder is None else self.encoder.steps[0][1]
+        return first.text_columns if isinstance(first, TableEncoder) else []
+
     def wanted(self, unseen: dict[str, str] | None = None, **options: Any) -> Any:
         """List what it needs from a file: its columns, and its labels where they are to be compared.
 

@@ -35,6 +35,14 @@ def report(
     output: Annotated[Path, output("The HTML file to write.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="Heading; by default the learner and its cost.")] = None,
     mistakes: Annotated[int, typer.Option(min=0, help="Number of the most expensive mistakes to show.")] = 20,
+    show: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Show this column with the mistakes; may be repeated. By default columns of text, and the --id of "
+            "training.",
+        ),
+    ] = None,
     unit: Unit = None,
     abstain_at: HandOverPrice = None,
     tags: TagColumn = NO_TAGS,
@@ -44,7 +52,7 @@ def report(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a report on a model: savings, criteria, the label map, expected costs, labels, mistakes, other costs.
+    """Write a report on a model: savings, other prices live, mistakes, labels, expected costs, the label map, criteria.
 
     Labels are matched to those of the model by name; the options of training about tags and the unit are remembered.
     The report is one HTML file that needs no network.
@@ -55,16 +63,16 @@ def report(
 
         clems report model.clems test.csv --tags tags --separator ";" --title "Tickets of May"
 
-        clems report model.clems test.csv --unit € --abstain-at 4.50
+        clems report model.clems test.csv --unit € --abstain-at 4.50 --show subject --show text
     """
     check_output(output, force, model, file)
     with progress("Reading", quiet) as update:
-        loaded, X, Y = model_and_rows(model, file, trust, tags, drop, text)
+        loaded, X, Y, shown = model_and_rows(model, file, trust, tags, drop, text, show)
         fitted, unit = loaded.learner, loaded.reading.get("unit", "") if unit is None else unit
         update(None, f"Reporting on {X.shape[0]:,} rows")
         from clems.evaluation.report import write_report
 
-        asked = partial(write_report, title=title, n_mistakes=mistakes, unit=unit, abstain_at=abstain_at)
+        asked = partial(write_report, title=title, n_mistakes=mistakes, unit=unit, abstain_at=abstain_at, show=shown)
         names = loaded.feature_names
         written = ask(lambda rows: asked(fitted, rows, Y, output, feature_names=names), fitted, X)
     print_path(written)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -52,6 +52,8 @@ class Answers:
     against : dict of str to Alternative
         Other ways to predict these rows, if it was asked for any: ½ thresholds, where it has probabilities, and those
         that were given.
+    further : list of ndarray
+        What the caller asked besides.
     """
 
     predicted: Bits
@@ -60,6 +62,7 @@ class Answers:
     nearest: Bits | None
     for_others: list[Bits]
     against: dict[str, Alternative]
+    further: list[Any]
 
 
 def answers_of(
@@ -74,6 +77,7 @@ def answers_of(
     against: Mapping[str, Bits] | None = None,
     at_most: int | None = None,
     exactly: int | None = None,
+    further: Callable[[Posterior, slice], list[Any]] | None = None,
 ) -> Answers:
     """Ask a model about rows; one with a posterior reads each row once.
 
@@ -98,6 +102,9 @@ def answers_of(
         them, if `expected` and `marginals` are.
     at_most, exactly : int, default=None
         Predict at most, or exactly, so many labels for each row; of a learner with a posterior.
+    further : callable, default=None
+        A question about the posterior by which the model decides for some rows: a function of these and of which rows
+        they are; returns arrays with a row for each. Of a learner with a posterior.
     """
     if not isinstance(model, PosteriorClassifier):
         predicted = as_dense(model.predict(X) if cost is None else model.predict_each(X, [cost])[0]).astype(np.uint8)
@@ -109,6 +116,7 @@ def answers_of(
             None,
             [as_dense(decided).astype(np.uint8) for decided in (model.predict_each(X, others) if others else [])],
             _alternatives(against, predicted.shape, probabilities, []),
+            [],
         )
     row_cost = model.row_cost(cost) if expected else None
     decoders = [model.with_decoder("nearest")] if paper and hasattr(model, "with_decoder") else []
@@ -128,7 +136,8 @@ def answers_of(
         compared = [at_half(posterior.marginals)] if with_half else []
         compared += [np.broadcast_to(one if one.ndim == 1 else one[rows], predicted.shape) for one in given]
         answers += [model.expected_of(own, cost, labels) for labels in compared] if row_cost is not None else []
-        return answers + [model.decide(posterior, one) for one in others]
+        answers += [model.decide(posterior, one) for one in others]
+        return answers + (further(own, rows) if further is not None else [])
 
     predicted, *rest = model.ask(X, question)
     found_expected = rest.pop(0) if row_cost is not None else None
@@ -140,8 +149,9 @@ def answers_of(
         found_expected,
         probabilities,
         nearest,
-        rest,
+        rest[: len(others)],
         _alternatives(against, predicted.shape, probabilities, costs),
+        rest[len(others) :],
     )
 
 

@@ -1,14 +1,13 @@
-"""Figures of a model and of what it predicts, drawn by plotly: for notebooks, and for the report.
+"""Figures of a model and of what it predicts, for notebooks and for the report.
 
 The map of the module: functions for notebooks (`label_map`, `criteria`, `reliability`, `abstention`, `labels`) compute
-and call one of those that draw (`draw_map`, `draw_criteria`, …), which return plain dictionaries as the report embeds
-them; the rest is what these share.
+and call one of those that draw (`draw_map`, `draw_criteria`, …), which the report calls, too; the rest is what these
+share.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -18,34 +17,23 @@ from clems.arrays import Floats
 from clems.costs.cost import Cost
 from clems.evaluation.bootstrap import Bootstrap, bootstrap
 from clems.evaluation.evaluate import evaluate
+from clems.evaluation.figure import Axis, Figure, axis_of, hint, percent, tag, text
 from clems.evaluation.label_map import MOST, LabelMap, make_map, shown
 
-# Colours by what they are for; the report has another set of the same names for the dark.
-COLOURS = {
-    "ink": "#1d2126",
-    "muted": "#5d6670",
-    "line": "#e2e5e8",
-    "quiet": "#98a1ab",
-    "accent": "#0072B2",
-    "contrast": "#C2560A",
-    "paper": "#ffffff",
-}
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-CLEAR = "rgba(0,0,0,0)"
-GRID = {"gridcolor": COLOURS["line"], "zeroline": False, "automargin": True}
-LONGEST = 64  # characters of a label set in a hover
-WRITTEN = 26  # and beside a point
-LINE = 34  # pixels from one line of a dot plot to the next
+WRITTEN = 26  # characters of a label set beside a point
+LONGEST = 64  # and in its hint
+NAME = 23  # and of a name beside a line
+LINE = 26  # pixels from one line of a dot plot to the next
+TALL = 340  # pixels of a figure with two axes
 MANY = 30  # labels in a figure
+MAP = 760, 540  # pixels of a map
 
-Spec = dict[str, Any]
 
-
-def label_map(model: Any, *, most: int = MOST) -> Any:
+def label_map(model: Any, *, most: int = MOST) -> Figure:
     """Draw the candidates in two dimensions of the embedding, as truths and as predictions.
 
-    What is near is cheap to confuse. The size of a point is the frequency of its label set in training; hovering shows
-    the label set and the nearest ones by cost.
+    What is near is cheap to confuse. The size of a point is the frequency of its label set in training; pointing at it
+    shows the label set and the nearest ones by cost.
 
     Parameters
     ----------
@@ -56,12 +44,12 @@ def label_map(model: Any, *, most: int = MOST) -> Any:
 
     Returns
     -------
-    plotly.graph_objects.Figure
+    Figure
     """
-    return _figure_of(draw_map(make_map(model, most)))
+    return draw_map(make_map(model, most))
 
 
-def criteria(predictions: Mapping[str, Any], Y: Any, criteria: Sequence[str | Cost] | None = None) -> Any:
+def criteria(predictions: Mapping[str, Any], Y: Any, criteria: Sequence[str | Cost] | None = None) -> Figure:
     """Draw what models reach under criteria, with 95 % bootstrap intervals over the rows.
 
     Parameters
@@ -75,12 +63,12 @@ def criteria(predictions: Mapping[str, Any], Y: Any, criteria: Sequence[str | Co
 
     Returns
     -------
-    plotly.graph_objects.Figure
+    Figure
     """
-    return _figure_of(draw_criteria(bootstrap(predictions, Y, criteria)))
+    return draw_criteria(bootstrap(predictions, Y, criteria))
 
 
-def reliability(model: Any, X: Any, Y: Any) -> Any:
+def reliability(model: Any, X: Any, Y: Any) -> Figure:
     """Draw realised against expected cost of groups of rows.
 
     Parameters
@@ -94,15 +82,15 @@ def reliability(model: Any, X: Any, Y: Any) -> Any:
 
     Returns
     -------
-    plotly.graph_objects.Figure
+    Figure
     """
     groups = evaluate(model, X, Y).reliability
     if groups is None:
         raise ValueError(f"{type(model).__name__} does not compute what a single row is expected to cost.")
-    return _figure_of(draw_reliability(groups))
+    return draw_reliability(groups)
 
 
-def abstention(model: Any, X: Any, Y: Any, *, abstain_at: float | None = None) -> Any:
+def abstention(model: Any, X: Any, Y: Any, *, abstain_at: float | None = None) -> Figure:
     """Draw the mean cost per row over the share of rows that are handed over.
 
     Parameters
@@ -118,15 +106,15 @@ def abstention(model: Any, X: Any, Y: Any, *, abstain_at: float | None = None) -
 
     Returns
     -------
-    plotly.graph_objects.Figure
+    Figure
     """
     curve = evaluate(model, X, Y, abstain_at=abstain_at).abstention
     if curve is None:
         raise ValueError(f"{type(model).__name__} does not compute what a single row is expected to cost.")
-    return _figure_of(draw_abstention(curve))
+    return draw_abstention(curve)
 
 
-def labels(model: Any, X: Any, Y: Any, *, most: int = MANY) -> Any:
+def labels(model: Any, X: Any, Y: Any, *, most: int = MANY) -> Figure:
     """Draw precision and recall of the labels with the most true rows.
 
     Parameters
@@ -142,205 +130,105 @@ def labels(model: Any, X: Any, Y: Any, *, most: int = MANY) -> Any:
 
     Returns
     -------
-    plotly.graph_objects.Figure
+    Figure
     """
-    return _figure_of(draw_labels(evaluate(model, X, Y).labels, most))
+    return draw_labels(evaluate(model, X, Y).labels, most)
 
 
-def draw_map(label_map: LabelMap) -> Spec:
-    """Describe the figure of a label map: lines for a report to fill, truths, predictions, and names.
+def draw_map(label_map: LabelMap, *, bare: bool = False) -> Figure:
+    """Draw a label map: a disc for each truth, a diamond for each prediction, and names where there is room.
+
+    Points are groups with the classes `point` and their role, the first for the most frequent label set, each moved to
+    its place as a whole, so that a page can move them.
 
     Parameters
     ----------
-    found : LabelMap
+    label_map : LabelMap
         Its content.
-
-    Returns
-    -------
-    dict
-        `data` and `layout`, as plotly reads them.
+    bare : bool, default=False
+        Leave out names and hints, for a page that has its own.
     """
-    size = 7 + 21 * np.sqrt(label_map.frequency / max(label_map.frequency.max(initial=0), 1e-300))
-    quiet = {"hoverinfo": "skip", "showlegend": False}
-    accent, contrast = COLOURS["accent"], COLOURS["contrast"]
-    looks = {
-        "truth": ("circle", accent, COLOURS["paper"], label_map.truth, _hovers(label_map, "truth")),
-        "prediction": ("diamond-open", contrast, contrast, label_map.prediction, _hovers(label_map, "prediction")),
-    }
-    points = [
-        _points(
-            at,
-            name=f"as the {role}",
-            marker={
-                "symbol": symbol,
-                "size": size.tolist(),
-                "color": colour,
-                "opacity": 0.7,
-                "line": {"color": edge, "width": 1},
-            },
-            hovertext=hovers,
-        )
-        for role, (symbol, colour, edge, at, hovers) in looks.items()
-    ]
-    names = _points(
-        label_map.truth,
-        mode="markers+text",
-        marker={"size": size.tolist(), "opacity": 0},  # which keep names clear of the points themselves
-        text=_written(label_map, size),
-        textposition="top center",
-        textfont={"color": COLOURS["ink"], "size": 11},
-        cliponaxis=False,
-        **quiet,
-    )
-    links = {**_points(np.empty((0, 2))), "mode": "lines", "line": {"color": COLOURS["muted"], "width": 1.5}, **quiet}
-    bare = {"showticklabels": False, "showgrid": False, "zeroline": False, "ticks": "", "showline": False}
-    return {
-        "data": [links, *points, names],  # names come last, so that no point covers one
-        "layout": _layout(
-            height=580,
-            legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemsizing": "constant"},
-            margin={"l": 8, "r": 8, "t": 36, "b": 8},
-            xaxis=bare,
-            yaxis={**bare, "scaleanchor": "x"},
-        ),
-    }
+    width, height = MAP
+    every = np.concatenate([label_map.truth, label_map.prediction])
+    middle, span = (every.max(axis=0) + every.min(axis=0)) / 2, np.maximum(np.ptp(every, axis=0), 1e-9)
+    scale = 0.86 * min(width / span[0], (height - 44) / span[1])
+    size = 3.5 + 10.5 * np.sqrt(label_map.frequency / max(label_map.frequency.max(initial=0), 1e-300))
+    body = []
+    for role, at in (("truth", label_map.truth), ("prediction", label_map.prediction)):
+        places = (at - middle) * scale * [1, -1] + [width / 2, height / 2]
+        nothing = [""] * len(places)
+        names = nothing if bare or role == "prediction" else _written(label_map, places, size)
+        hints = nothing if bare else [hint(said) for said in _hints(label_map, role)]
+        for (x, y), r, name, said in zip(places.tolist(), size.tolist(), names, hints, strict=True):
+            shape = tag("circle", class_="shape", r=f"{r:.3g}")
+            if role == "prediction":
+                shape = tag("path", class_="shape", d=f"M0 {-r:.3g}L{r:.3g} 0L0 {r:.3g}L{-r:.3g} 0Z")
+            body.append(
+                tag(
+                    "g",
+                    shape + said + (text(name, class_="name", y=f"{-r - 4:.3g}") if name else ""),
+                    class_=f"point {role}",
+                    transform=f"translate({x:.5g} {y:.5g})",
+                )
+            )
+    said = f"Map of {len(label_map.sets)} label sets, near where they are cheap to confuse"
+    return Figure("".join(body), height, said, "bare", width)
 
 
-def draw_criteria(comparison: Bootstrap, columns: int = 3, *, titles: bool = True) -> Spec:
-    """Describe the figure of a comparison, one panel for each criterion.
+def draw_criteria(comparison: Bootstrap, *, titles: bool = True) -> Figure:
+    """Draw a comparison, a panel for each criterion below the other.
 
     Parameters
     ----------
     comparison : Bootstrap
         What to draw; its first model is set off.
-    columns : int, default=3
-        Panels side by side, at most.
     titles : bool, default=True
         Whether panels have titles.
-
-    Returns
-    -------
-    dict
-        `data` and `layout`, as plotly reads them.
     """
-    n, models = len(comparison.criteria), [escape(name, quote=False) for name in comparison.models]
-    columns = max(1, min(columns, n))
-    rows = -(-n // columns)
-    top, bottom = 34 if titles else 4, 26
-    panel = LINE * len(models) + top + bottom
-    wide, gap = 1 / columns, 0.05 if columns > 1 else 0
-    colours = [COLOURS["accent"], *[COLOURS["quiet"]] * (len(models) - 1)]
-    low, high = comparison.low, comparison.high
-    data, layout, heads = [], {}, []
-    for at, one in enumerate(comparison.criteria):
-        number, (row, column) = str(at + 1) if at else "", divmod(at, columns)
-        start, floor = column * wide + gap / 2 * (column > 0), 1 - (row + 1) / rows
-        reach = [start, (column + 1) * wide - gap / 2 * (column < columns - 1)]
-        heights = [floor + bottom / panel / rows, floor + (panel - top) / panel / rows]
-        title = escape(one.title, quote=False)
-        for name, value, below, above, colour in zip(
-            models, comparison.value[:, at], low[:, at], high[:, at], colours, strict=True
-        ):
-            data.append(
-                {
-                    "type": "scatter",
-                    "mode": "markers",
-                    "x": [float(value)],
-                    "y": [name],
-                    "xaxis": f"x{number}",
-                    "yaxis": f"y{number}",
-                    "marker": {"color": colour, "size": 10},
-                    "error_x": {
-                        "array": [float(above - value)],
-                        "arrayminus": [float(value - below)],
-                        "color": colour,
-                        "thickness": 2,
-                        "width": 0,
-                    },
-                    "hovertext": [f"<b>{name}</b><br>{title} {value:.3f}<br>95 % interval {below:.3f} to {above:.3f}"],
-                    "hoverinfo": "text",
-                    "showlegend": False,
-                }
-            )
-        layout[f"xaxis{number}"] = {"domain": reach, "anchor": f"y{number}", "nticks": 5, **GRID}
-        layout[f"yaxis{number}"] = {
-            "domain": heights,
-            "anchor": f"x{number}",
-            "type": "category",
-            "categoryorder": "array",
-            "categoryarray": models[::-1],
-            "range": [-0.6, len(models) - 0.4],
-            "showgrid": False,
-            "ticks": "",
-            "automargin": True,
-            "showticklabels": column == 0,
-        }
-        heads.append(
-            {
-                "text": f"<b>{title}</b> {one.arrow}",
-                "xref": "paper",
-                "yref": "paper",
-                "x": reach[0],
-                "y": heights[1],
-                "xanchor": "left",
-                "yanchor": "bottom",
-                "showarrow": False,
-                "font": {"size": 14, "color": COLOURS["ink"]},
-            }
-        )
-    margin = {"l": 8, "r": 16, "t": 0, "b": 0}
-    shown_heads = heads if titles else []
-    return {"data": data, "layout": _layout(height=panel * rows, margin=margin, annotations=shown_heads, **layout)}
+    models, criteria = comparison.models, comparison.criteria
+    top = 30 if titles else 0
+    tall = top + LINE * len(models)
+    body = []
+    for k, one in enumerate(criteria):
+        start = k * (tall + 40)
+        axis = axis_of(np.concatenate([comparison.low[:, k], comparison.high[:, k], comparison.value[:, k]]), 4)
+        body += [text(f"{one.title} {one.arrow}", x=-152, y=start + 14, class_="title")] if titles else []
+        body += _grid_across(axis, start + top, start + tall)
+        for m, name in enumerate(models):
+            value, low, high = (part[m, k] for part in (comparison.value, comparison.low, comparison.high))
+            look, y = " accent" if m == 0 else "", start + top + LINE * m + LINE / 2
+            said = f"{name}: {one.title} {value:.3f}, 95 % interval {low:.3f} to {high:.3f}"
+            ends: dict[str, Any] = {"x1": percent(axis.at(low)), "x2": percent(axis.at(high)), "y1": y, "y2": y}
+            dot = tag("circle", hint(said), class_=f"dot{look}", cx=percent(axis.at(value)), cy=y, r=5)
+            body += [_name(name, y), tag("line", class_=f"line{look}", **ends), dot]
+    height = len(criteria) * (tall + 40) - 40
+    said = ", ".join(one.title for one in criteria)
+    return Figure("".join(body), height, f"{said} of {len(models)} models, with intervals", "names", 480)
 
 
-def draw_reliability(reliability: pd.DataFrame) -> Spec:
-    """Describe the figure of expected and realised cost; points on the line say that the model knows what it will cost.
+def draw_reliability(reliability: pd.DataFrame) -> Figure:
+    """Draw expected and realised cost; points on the line say that the model knows what it will cost.
 
     Parameters
     ----------
     reliability : DataFrame
         Columns expected, realised and rows, a line for each group of rows.
-
-    Returns
-    -------
-    dict
-        `data` and `layout`, as plotly reads them.
     """
     expected, realised, rows = (reliability[name].to_numpy(np.float64) for name in ("expected", "realised", "rows"))
     end = float(max(expected.max(initial=0), realised.max(initial=0)) * 1.08) or 1.0
-    line = {
-        **_points(np.array([[0, 0], [end, end]])),
-        "mode": "lines",
-        "line": {"color": COLOURS["quiet"], "width": 1},
-        "hoverinfo": "skip",
-    }
-    groups = _points(
-        np.column_stack([expected, realised]),
-        marker={
-            "color": COLOURS["accent"],
-            "size": (8 + 6 * np.sqrt(rows / rows.max(initial=1))).tolist(),
-            "opacity": 0.85,
-        },
-        hovertext=[
-            f"{int(n):,} rows<br>expected {e:.3f}<br>realised {r:.3f}"
-            for e, r, n in zip(expected, realised, rows, strict=True)
-        ],
-    )
-    axis = {"range": [0, end], "nticks": 6, **GRID}
-    return {
-        "data": [line, groups],
-        "layout": _layout(
-            height=400,
-            showlegend=False,
-            margin={"l": 8, "r": 12, "t": 8, "b": 8},
-            xaxis={"title": {"text": "expected cost"}, **axis},
-            yaxis={"title": {"text": "realised cost"}, **axis},
-        ),
-    }
+    axis = axis_of([0, end], 5, (0, end))
+    body = _grid_across(axis, 0, TALL) + _grid_down(axis) + _titles("expected cost", "realised cost")
+    body.append(tag("line", class_="line thin", x1="0%", x2="100%", y1=TALL, y2=0))
+    for e, r, n in zip(expected, realised, rows, strict=True):
+        said = f"{int(n):,} rows: expected {e:.3f}, realised {r:.3f}"
+        size = 4 + 3 * np.sqrt(n / rows.max(initial=1))
+        place = {"cx": percent(axis.at(e)), "cy": f"{TALL * (1 - axis.at(r)):.5g}", "r": f"{size:.3g}"}
+        body.append(tag("circle", hint(said), class_="dot accent", **place))
+    return Figure("".join(body), TALL, "Realised against expected cost of groups of rows")
 
 
-def draw_abstention(curve: pd.DataFrame, unit: str = "") -> Spec:
-    """Describe the figure of the mean cost per row over the share of rows handed over, between chance and the best.
+def draw_abstention(curve: pd.DataFrame, unit: str = "") -> Figure:
+    """Draw the mean cost per row over the share of rows handed over, between chance and the best.
 
     Parameters
     ----------
@@ -348,53 +236,44 @@ def draw_abstention(curve: pd.DataFrame, unit: str = "") -> Spec:
         What :func:`clems.evaluation.abstention_curve` returns.
     unit : str, default=""
         What costs are counted in.
-
-    Returns
-    -------
-    dict
-        `data` and `layout`, as plotly reads them.
     """
     looks = {
-        "random": ("rows at random", {"color": COLOURS["quiet"], "width": 1.5}),
-        "perfect": ("the dearest rows, if one knew them", {"color": COLOURS["quiet"], "width": 1.5, "dash": "dot"}),
-        "cost": ("rows of the greatest expected cost", {"color": COLOURS["accent"], "width": 2.5}),
+        "random": ("rows at random", "line thin"),
+        "perfect": ("the dearest rows, if one knew them", "line dotted"),
+        "cost": ("rows of the greatest expected cost", "line accent"),
     }
-    lines = [
-        {
-            **_points(np.column_stack([100 * curve["share"], curve[column]])),
-            "mode": "lines+markers" if column == "cost" else "lines",
-            "name": name,
-            "line": line,
-            "marker": {"color": line["color"], "size": 6},
-            "hovertext": [
-                f"<b>{share:.0%} handed over</b><br>{name}<br>cost per row {value:.3f}"
-                for share, value in zip(curve["share"], curve[column], strict=True)
-            ],
-        }
-        for column, (name, line) in looks.items()
-    ]
     highest = float(curve[["cost", "random"]].to_numpy().max() * 1.06) or 1.0
-    title = f"mean cost per row{f', {unit}' if unit else ''}"
-    return {
-        "data": lines,
-        "layout": _layout(
-            height=400,
-            legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "reversed"},
-            margin={"l": 8, "r": 24, "t": 8, "b": 8},
-            xaxis={
-                "title": {"text": "rows handed over"},
-                "range": [-1, 101],
-                "tickvals": [0, 20, 40, 60, 80, 100],
-                "ticksuffix": " %",
-                **GRID,
-            },
-            yaxis={"title": {"text": escape(title, quote=False)}, "range": [0, highest], "nticks": 6, **GRID},
-        ),
-    }
+    across, down = Axis(0, 1, (0, 0.2, 0.4, 0.6, 0.8, 1)), axis_of([0, highest], 5, (0, highest))
+    shares = curve["share"].to_numpy(np.float64)
+    body = _grid_across(across, 0, TALL, lambda tick: f"{tick:.0%}") + _grid_down(down)
+    body += _titles("rows handed over", f"mean cost per row{f', {unit}' if unit else ''}")
+    for column, (name, look) in looks.items():
+        y = [TALL * (1 - down.at(value)) for value in curve[column].tolist()]
+        ends = [percent(share) for share in shares.tolist()]
+        body += [
+            tag("line", class_=look, x1=ends[at], x2=ends[at + 1], y1=f"{y[at]:.5g}", y2=f"{y[at + 1]:.5g}")
+            for at in range(len(y) - 1)
+        ]
+        if column == "cost":
+            said = [
+                f"{share:.0%} handed over: {name} leave {value:.3g} a row"
+                for share, value in zip(shares, curve[column], strict=True)
+            ]
+            body += [
+                tag("circle", hint(words), class_="dot accent", cx=x, cy=f"{at:.5g}", r=3.5)
+                for x, at, words in zip(ends, y, said, strict=True)
+            ]
+    for at, (name, look) in enumerate(looks.values()):
+        line = 14 + 20 * (len(looks) - 1 - at)
+        body += [
+            tag("line", class_=look, x1="96%", x2="100%", y1=line, y2=line),
+            text(name, x="95%", y=line + 4, text_anchor="end"),
+        ]
+    return Figure("".join(body), TALL, "Mean cost per row over the share of rows handed over")
 
 
-def draw_labels(labels: pd.DataFrame, most: int = MANY) -> Spec:
-    """Describe the figure of precision and recall of the labels with the most true rows.
+def draw_labels(labels: pd.DataFrame, most: int = MANY) -> Figure:
+    """Draw precision and recall of the labels with the most true rows.
 
     Parameters
     ----------
@@ -402,71 +281,111 @@ def draw_labels(labels: pd.DataFrame, most: int = MANY) -> Spec:
         Indexed by label, with columns support, predicted, precision and recall.
     most : int, default=30
         How many labels.
-
-    Returns
-    -------
-    dict
-        `data` and `layout`, as plotly reads them.
     """
     part = labels.sort_values("support", ascending=False, kind="stable").head(most)
-    position = np.arange(len(part))
-    joined = [[x, at] for at, both in enumerate(part[["precision", "recall"]].to_numpy()) for x in (*both, np.nan)]
-    lines = {
-        **_points(np.array(joined).reshape(-1, 2)),
-        "mode": "lines",
-        "line": {"color": COLOURS["quiet"], "width": 2},
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
-    looks = {
-        "precision": ("predicted", "predicted", "circle", COLOURS["accent"]),
-        "recall": ("support", "true", "diamond-open", COLOURS["contrast"]),
-    }
-    points = [
-        _points(
-            np.column_stack([part[name], position]),
-            name=name,
-            marker={"symbol": symbol, "color": colour, "size": 10, "line": {"width": 2, "color": colour}},
-            hovertext=[
-                f"<b>{escape(str(label), quote=False)}</b><br>{name} {value:.3f}, of {int(n):,} {kind}"
-                for label, value, n in zip(part.index, part[name], part[of], strict=True)
-            ],
+    top = 24
+    tall = top + LINE * len(part)
+    body = _grid_across(Axis(0, 1, (0, 0.2, 0.4, 0.6, 0.8, 1)), top, tall)
+    body += [tag("circle", class_="dot accent", cx=6, cy=8, r=5), text("precision", x=18, y=12)]
+    body += [tag("circle", class_="ring", cx=100, cy=8, r=4.5), text("recall", x=112, y=12)]
+    for at, (name, label) in enumerate(part.iterrows()):
+        y = top + LINE * at + LINE / 2
+        body += [_name(str(name), y), precision_and_recall(label, y)]
+    return Figure("".join(body), tall, "Precision and recall of labels", "names", 480)
+
+
+def draw_strip(label: pd.Series) -> Figure:
+    """Draw precision and recall of one label, a line of a table."""
+    grid = "".join(tag("line", class_="grid", x1=x, x2=x, y1=0, y2=20) for x in ("0%", "50%", "100%"))
+    said = f"precision {label['precision']:.3f}, recall {label['recall']:.3f}"
+    return Figure(grid + precision_and_recall(label, 10), 20, said, "bare", 160)
+
+
+def draw_shares(shares: Mapping[str, float]) -> Figure:
+    """Draw parts of a whole as a bar.
+
+    Parameters
+    ----------
+    shares : mapping of str to float
+        Names of two parts, and their shares, which add up to 1.
+    """
+    start, body = 0.0, []
+    for (name, share), look in zip(shares.items(), ("accent", "contrast"), strict=False):
+        place = {"x": percent(start), "y": 24, "width": percent(share), "height": 22}
+        body.append(tag("rect", hint(f"{name}: {share:.0%}"), class_=f"bar {look}", **place))
+        start += share
+    names = [f"{name} {share:.0%}" for name, share in shares.items()]
+    body.append(text(names[0], x="0%", y=14, class_="title"))
+    body += [text(name, x="100%", y=14, text_anchor="end", class_="title") for name in names[1:2]]
+    return Figure("".join(body), 48, "; ".join(names), "bare", 480)
+
+
+def precision_and_recall(label: pd.Series, y: float) -> str:
+    """Draw precision, a dot, and recall, a ring, of a label, and a line between them; what is not known is left out."""
+    kinds = {"precision": ("predicted", "predicted"), "recall": ("support", "true")}
+    known = {name: float(label[name]) for name in kinds if label[name] == label[name]}
+    ends = [percent(value) for value in known.values()]
+    body = tag("line", class_="line", x1=ends[0], x2=ends[1], y1=y, y2=y) if len(ends) == 2 else ""
+    for name, value in known.items():
+        of, kind = kinds[name]
+        said = hint(f"{name} {value:.3f}, of {int(label[of]):,} {kind}")
+        place = {"cx": percent(value), "cy": y}
+        body += (
+            tag("circle", said, class_="dot accent", r=5, **place)
+            if name == "precision"
+            else tag("circle", said, class_="ring", r=4.5, **place)
         )
-        for name, (of, kind, symbol, colour) in looks.items()
+    return body
+
+
+def _name(name: str, y: float) -> str:
+    """Write a name to the left of a line."""
+    cut = shown([name], NAME)
+    return tag("text", _escaped(cut) + ("" if cut == name else hint(name)), x=-10, y=y + 4, text_anchor="end")
+
+
+def _escaped(words: str) -> str:
+    return words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _grid_across(axis: Axis, top: float, bottom: float, written: Any = None) -> list[str]:
+    """Draw lines at the ticks of an axis across, and write the ticks below."""
+    lines = [
+        tag("line", class_="grid", x1=x, x2=x, y1=top, y2=bottom)
+        for x in (percent(axis.at(tick)) for tick in axis.ticks)
     ]
-    return {
-        "data": [lines, *points],
-        "layout": _layout(
-            height=26 * len(part) + 90,
-            legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
-            margin={"l": 8, "r": 12, "t": 36, "b": 28},
-            xaxis={"range": [-0.02, 1.02], "nticks": 6, **GRID},
-            yaxis={
-                "tickvals": position.tolist(),
-                "ticktext": [escape(shown([str(name)], WRITTEN), quote=False) for name in part.index],
-                "range": [len(part) - 0.4, -0.6],
-                "automargin": True,
-                "showgrid": False,
-                "zeroline": False,
-            },
-        ),
-    }
+    return lines + [
+        text((written or axis.written)(tick), x=percent(axis.at(tick)), y=bottom + 18, text_anchor="middle")
+        for tick in axis.ticks
+    ]
 
 
-def _points(at: Floats, **settings: Any) -> Spec:
-    """Describe points with a hover text; what is not known is left out."""
-    x, y = ([None if value != value else value for value in axis] for axis in at.T.tolist())
-    return {"type": "scatter", "mode": "markers", "x": x, "y": y, "hoverinfo": "text", **settings}
+def _grid_down(axis: Axis) -> list[str]:
+    """Draw lines at the ticks of an axis down, and write the ticks to the left."""
+    parts = []
+    for tick in axis.ticks:
+        y = TALL * (1 - axis.at(tick))
+        parts.append(tag("line", class_="grid", x1="0%", x2="100%", y1=f"{y:.5g}", y2=f"{y:.5g}"))
+        parts.append(text(axis.written(tick), x=-8, y=f"{y + 4:.5g}", text_anchor="end"))
+    return parts
 
 
-def _hovers(label_map: LabelMap, role: str) -> list[str]:
-    """Text of each point's hover; plotly reads a little HTML in it, so names are escaped."""
-    near, others = (label_map.predictions, "predictions") if role == "truth" else (label_map.truths, "truths")
-    names = [escape(shown(one, LONGEST), quote=False) for one in label_map.sets]
+def _titles(across: str, down: str) -> list[str]:
+    """Write what two axes show."""
     return [
-        "<br>".join(
+        text(across, x="50%", y=TALL + 42, text_anchor="middle"),
+        text(down, x=-TALL / 2, y=-44, text_anchor="middle", transform="rotate(-90)"),
+    ]
+
+
+def _hints(label_map: LabelMap, role: str) -> list[str]:
+    """Say what each point of the map is, and what is nearest to it."""
+    near, others = (label_map.predictions, "predictions") if role == "truth" else (label_map.truths, "truths")
+    names = [shown(one, LONGEST) for one in label_map.sets]
+    return [
+        "\n".join(
             [
-                f"<b>{name}</b>",
+                name,
                 f"as the {role}; {count:,g} of {label_map.total:,g} training rows",
                 f"nearest {others} by cost:",
                 *(f"{cost:.3g}  {names[other]}" for other, cost in zip(places, costs, strict=True)),
@@ -476,47 +395,19 @@ def _hovers(label_map: LabelMap, role: str) -> list[str]:
     ]
 
 
-def _written(label_map: LabelMap, size: Floats, width: float = 780, height: float = 480) -> list[str]:
-    """Names to write beside points, those of the most frequent first, as far as they do not cover each other."""
-    span = np.ptp(np.concatenate([label_map.truth, label_map.prediction]), axis=0)
-    scale = min(width / max(span[0], 1e-12), height / max(span[1], 1e-12))
+def _written(label_map: LabelMap, places: Floats, size: Floats) -> list[str]:
+    """Names to write above points, those of the most frequent first, as far as they do not cover each other."""
     texts, boxes = [], np.empty((0, 4))
-    for (x, y), names, across in zip(label_map.truth * scale, label_map.sets, size, strict=True):
-        text = shown(names, WRITTEN)
-        half = 3.2 * len(text) + 4
-        box = np.array([x - half, y - across / 2, x + half, y + across / 2 + 15])
+    for (x, y), names, r in zip(places, label_map.sets, size, strict=True):
+        name = shown(names, WRITTEN)
+        half = 3.2 * len(name) + 4
+        box = np.array([x - half, y - r - 15, x + half, y + r])
         free = not _overlaps(box, boxes)
         boxes = np.vstack([boxes, box]) if free else boxes
-        texts.append(escape(text, quote=False) if free else "")
+        texts.append(name if free else "")
     return texts
 
 
 def _overlaps(box: Floats, boxes: Floats) -> bool:
     beside = (boxes[:, 2] < box[0]) | (boxes[:, 0] > box[2]) | (boxes[:, 3] < box[1]) | (boxes[:, 1] > box[3])
     return bool((~beside).any())
-
-
-def _layout(**settings: Any) -> Spec:
-    """Layout with the look of all figures."""
-    return {
-        "font": {"family": FONT, "size": 13, "color": COLOURS["muted"]},
-        "paper_bgcolor": CLEAR,
-        "plot_bgcolor": CLEAR,
-        "hovermode": "closest",
-        "hoverlabel": {
-            "align": "left",
-            "bgcolor": COLOURS["paper"],
-            "bordercolor": COLOURS["line"],
-            "font": {"family": FONT, "size": 13, "color": COLOURS["ink"]},
-        },
-        **settings,
-    }
-
-
-def _figure_of(spec: Spec) -> Any:
-    """Figure for a notebook."""
-    try:
-        from plotly.graph_objects import Figure
-    except ImportError:
-        raise ImportError("Figures of models need plotly: pip install 'clems[report]'.") from None
-    return Figure(spec).update_layout(template="none", paper_bgcolor=COLOURS["paper"])

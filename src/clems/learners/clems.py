@@ -467,6 +467,18 @@ class CLEMS(PosteriorClassifier):
             return self.mixture_
         return mixture_for(self._held_out, criterion)
 
+    def by_forest(self, posterior: Posterior) -> Posterior:
+        """Return the posterior of rows by the forest alone, as it was compared with mixtures on held-out rows.
+
+        Parameters
+        ----------
+        posterior : Posterior
+            What `posterior` returns for these rows.
+        """
+        if self._held_out is None or not isinstance(posterior, MixedPosterior):
+            return posterior
+        return posterior.remixed(self._held_out.mixtures[0])
+
     def _rows_at_a_time(self, X: Any) -> int:
         return max(1, min(super()._rows_at_a_time(X), ENTRIES // len(self.candidates_)))
 

@@ -230,6 +230,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return list(self._left_out)
 
     @property
+    def text_columns(self) -> list[str]:
+        """Columns of text."""
+        return [column.name for column in self.columns_ if column.kind == "text"]
+
+    @property
     def word_columns(self) -> list[str]:
         """Columns whose cells are to be read as they are written, also where they look like numbers."""
         return [one.name for one in self._encodings if one.reads_words]

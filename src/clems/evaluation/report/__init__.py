@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import sha256
@@ -13,9 +12,19 @@ from typing import Any
 
 from clems import __version__
 from clems.evaluation.bootstrap import Bootstrap
+from clems.evaluation.figure import COLOURS, FONT, MARGINS, STYLE, Figure
 from clems.evaluation.label_map import LabelMap
-from clems.evaluation.plot import COLOURS, FONT, draw_abstention, draw_criteria, draw_labels, draw_map, draw_reliability
+from clems.evaluation.plot import (
+    draw_abstention,
+    draw_criteria,
+    draw_map,
+    draw_reliability,
+    draw_shares,
+    draw_strip,
+)
 from clems.evaluation.report.content import Content, labels_of, make_content
+from clems.evaluation.report.live import PRESETS, Live, live_data
+from clems.evaluation.report.rows import shown_columns
 from clems.evaluation.savings import amount
 from clems.files import replacing
 from clems.learners.pipeline import learner_of, reach
@@ -29,11 +38,10 @@ DARK = {
     "contrast": "#f0955a",
     "paper": "#15181c",
 }
-UNWANTED = re.compile(
-    r'getElementById\("([0-9a-f]{64})"\)'
-)  # styles that plotly.js adds, unless they are there: of maps
-MOST_LABELS = 300  # lines of the table of labels
+MOST_LABELS = 200  # lines of the table of labels
 MOST_SETS = 20  # lines of the table beside the map
+FEW_SETS = 8  # label sets below which there is nothing to see on a map
+SCRIPTS = ("decisions.js", "live.js", "map.js", "report.js")
 
 __all__ = ["make_content", "render", "write_report"]
 
@@ -50,6 +58,7 @@ def write_report(
     n_mistakes: int = 20,
     unit: str = "",
     abstain_at: float | None = None,
+    show: Any = None,
 ) -> Path:
     """Write a report on what a fitted model does on test rows, one HTML file.
 
@@ -75,14 +84,31 @@ def write_report(
         What costs are counted in, such as "€".
     abstain_at : float, default=None
         What handing a row over costs, in the same unit; None is 0.
+    show : str, sequence of str or DataFrame, default=None
+        What tells people which row it is: names of columns of X, a DataFrame; or a DataFrame of n rows, whose index
+        names them. By default the columns that the pipeline's `TableEncoder` took for text. Rows of a DataFrame are
+        called by its index.
 
     Returns
     -------
     Path
         The file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from clems import CLEMS
+    >>> from clems.datasets import digit_scenes
+    >>> from clems.evaluation.report import write_report
+    >>> X, Y = digit_scenes(300, random_state=0)
+    >>> model = CLEMS("f1", n_trees=10, random_state=0).fit(X[:200], Y[:200])
+    >>> write_report(model, X[200:], Y[200:], Path(mkdtemp()) / "report.html", title="Digits").name
+    'report.html'
     """
     learner_of(model, "A report")
-    _jinja(), _plotly()  # before the work
+    _jinja()  # before the work
+    columns = shown_columns(model, X, show, X.shape[0] if hasattr(X, "shape") else len(X))
     learner, X, names = reach(model, X, "A report")
     content = make_content(
         learner,
@@ -93,6 +119,7 @@ def write_report(
         n_mistakes=n_mistakes,
         unit=unit,
         abstain_at=abstain_at,
+        columns=columns,
     )
     path = Path(output)
     text = render(content, title)
@@ -112,22 +139,37 @@ def render(content: Content, title: str | None = None) -> str:
         Heading; by default the learner and its cost.
     """
     pages = _jinja()
-    style = _lines(pages.get_template("report.css.j2").render(colours=COLOURS, dark=DARK, font=FONT))
-    scripts = [_lines(_plotly()), _lines(files("clems.evaluation.report").joinpath("report.js").read_text("utf-8"))]
+    style = _lines(
+        pages.get_template("report.css.j2").render(
+            colours=COLOURS, dark=DARK, font=FONT, margins=MARGINS, figures=STYLE
+        )
+    )
+    home = files("clems.evaluation.report")
+    scripts = [_lines(home.joinpath(name).read_text("utf-8")) for name in SCRIPTS]
+    is_live = isinstance(content.live, Live)
+    n_sets = 0 if content.map is None else len(content.map.sets)
     return str(
         pages.get_template("report.html.j2").render(
             c=content,
             title=title or f"{content.learner} for {content.own.title}",
-            panels=[(f"criterion-{at}", one) for at, one in enumerate(content.comparison.criteria)],
+            panels=[
+                (one, draw_criteria(_only(content.comparison, at), titles=False))
+                for at, one in enumerate(content.comparison.criteria)
+            ],
             labels=labels_of(content.evaluation, MOST_LABELS),
-            sets=min(MOST_SETS, 0 if content.map is None else len(content.map.sets)),
+            strip=draw_strip,
+            sets=min(MOST_SETS, n_sets),
+            few_sets=n_sets < FEW_SETS,
             figures=figures_of(content),
-            map=None if content.map is None else map_data(content.map),
-            colours=COLOURS,
+            presets={"prices": "prices", **PRESETS},
+            is_live=is_live,
+            data={
+                "live": live_data(content.live, content.unit) if isinstance(content.live, Live) else None,
+                "map": None if content.map is None else map_data(content.map),
+            },
             style=style,
             scripts=scripts,
-            taken=UNWANTED.findall(scripts[0]),
-            policy=policy_of([style, ""], scripts),  # plotly.js adds a style that is empty, and fills it later
+            policy=policy_of([style], scripts),
             version=__version__,
         )
     )
@@ -145,9 +187,7 @@ def policy_of(styles: Sequence[str], scripts: Sequence[str]) -> str:
         [
             "default-src 'none'",
             f"script-src {' '.join(map(_hash, scripts))}",
-            "style-src 'unsafe-inline'",  # for browsers that do not know the next two
-            f"style-src-elem {' '.join(map(_hash, styles))}",
-            "style-src-attr 'unsafe-inline'",  # plotly.js writes them
+            f"style-src {' '.join(map(_hash, styles))}",
             "img-src data:",
             "base-uri 'none'",
             "form-action 'none'",
@@ -164,26 +204,34 @@ def _lines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def figures_of(content: Content) -> dict[str, Any]:
+def figures_of(content: Content) -> dict[str, Figure]:
     """Figures of a report by the place where they stand."""
-    comparison = content.comparison
-    each = enumerate(comparison.criteria)
-    figures = {f"criterion-{at}": draw_criteria(_only(comparison, at), titles=False) for at, _ in each}
+    evaluation = content.evaluation
+    figures = {}
     if content.map is not None:
-        figures["label-map"] = draw_map(content.map)
-    if content.evaluation.reliability is not None:
-        figures["reliability"] = draw_reliability(content.evaluation.reliability)
-    if content.evaluation.abstention is not None:
-        figures["abstention"] = draw_abstention(content.evaluation.abstention, content.unit)
-    figures["labels-figure"] = draw_labels(content.evaluation.labels)
+        figures["map"] = draw_map(content.map, bare=True)
+    if content.sources is not None:
+        figures["sources"] = draw_shares(content.sources.shares)
+    if evaluation.reliability is not None:
+        figures["reliability"] = draw_reliability(evaluation.reliability)
+    if evaluation.abstention is not None:
+        figures["abstention"] = draw_abstention(evaluation.abstention, content.unit)
     return figures
 
 
 def map_data(found: LabelMap) -> dict[str, Any]:
-    """Return what the page needs to filter the map and to draw lines to what is near."""
+    """Return what the page needs to lay the map out, to filter it and to draw lines to what is near."""
+    names = sorted({name for names in found.sets for name in names})
+    number = {name: place for place, name in enumerate(names)}
+    both = {"truth": (found.truth, found.predictions), "prediction": (found.prediction, found.truths)}
     return {
-        "sets": found.sets,
-        "near": {"truth": found.predictions.index.tolist(), "prediction": found.truths.index.tolist()},
+        "labels": names,
+        "sets": [[number[name] for name in one] for one in found.sets],
+        "frequency": found.frequency.tolist(),
+        "total": found.total,
+        **{role: at.round(4).tolist() for role, (at, _) in both.items()},
+        "near": {role: near.index.tolist() for role, (_, near) in both.items()},
+        "cost": {role: [[f"{cost:.3g}" for cost in line] for line in near.cost] for role, (_, near) in both.items()},
     }
 
 
@@ -207,17 +255,14 @@ def _jinja() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": _number, "share": lambda value: f"{value:.1%}", "amount": amount}
+    environment.filters |= {"number": _number, "share": lambda value: f"{value:.1%}", "amount": amount, "price": _price}
     return environment
+
+
+def _price(value: float) -> str:
+    """Write a number so that it is read back as it was."""
+    return repr(float(value)).removesuffix(".0")
 
 
 def _number(value: float | None, digits: int = 3) -> str:
     return "–" if value is None or value != value else f"{value:,.{digits}f}"
-
-
-def _plotly() -> str:
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise ImportError("A report needs plotly: pip install 'clems[report]'.") from None
-    return str(get_plotlyjs())

@@ -6,7 +6,7 @@ functions below it in the order of the page.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,26 +17,32 @@ from clems.arrays import Bits, Floats
 from clems.costs.cost import Cost
 from clems.costs.criteria import CRITERIA, Criterion, get_criterion
 from clems.costs.formulas import COSTS
-from clems.decisions.decide import DECODERS
+from clems.decisions.decide import DECODERS, decide, expected_costs
+from clems.decisions.rules import rule_for
 from clems.evaluation.abstention import abstention_curve
 from clems.evaluation.answers import Answers, answers_of, at_half
 from clems.evaluation.bootstrap import Bootstrap, bootstrap
 from clems.evaluation.evaluate import Evaluation, against_simple, evaluate_answers
 from clems.evaluation.label_map import LabelMap, has_map, make_map, shown
+from clems.evaluation.report.live import Live, make_live
 from clems.evaluation.report.rows import (
     Places,
     Row,
+    cells_of,
     chosen_rows,
     data_address,
     feature_names_of,
     labels_where,
-    row_name,
+    row_labels,
+    row_names,
     unusual_features,
 )
 from clems.evaluation.savings import amount, best_constant
+from clems.evaluation.sources import Sources, has_sources, question_about_forest, sources_of
 from clems.labels.matrix import as_dense
 from clems.learners.base import MultiLabelClassifier
 from clems.learners.input import check_labels
+from clems.posterior.distribution import Posterior
 from clems.wording import plural
 
 LEFT_OUT = ("f_beta",)  # one of many β, shown only to a model that is trained for it
@@ -115,6 +121,10 @@ class Content:
         What handing rows over is worth, a sentence or two; empty without expected costs.
     mistakes, right : tuple of Row
         The most expensive rows, and some that came out right.
+    live : Live or str
+        What the page decides other prices by; a sentence of a model that it cannot decide for.
+    sources : Sources or None
+        What predictions rest on; None of a model without experts.
     what_if : WhatIf or None
         None of a model that decides for one cost only.
     parameters : tuple of pair of str
@@ -139,6 +149,8 @@ class Content:
     handing_over: str
     mistakes: tuple[Row, ...]
     right: tuple[Row, ...]
+    live: Live | str
+    sources: Sources | None
     what_if: WhatIf | None
     parameters: tuple[tuple[str, str], ...]
 
@@ -153,13 +165,21 @@ def make_content(
     n_mistakes: int = 20,
     unit: str = "",
     abstain_at: float | None = None,
+    columns: pd.DataFrame | None = None,
 ) -> Content:
-    """Compute all that a report says; :func:`clems.evaluation.report.write_report` explains the parameters."""
+    """Compute all that a report says; :func:`clems.evaluation.report.write_report` explains the parameters.
+
+    `columns` are those that tell people what a row is, a line for each row, whose index names the rows.
+    """
     others = other_costs(model)
-    answers = answers_of(model, X, paper=True, others=others, against=against_simple(model))
-    evaluation = evaluate_answers(model, answers, Y, unit=unit, abstain_at=abstain_at)
     truth = as_dense(check_labels(model, Y)).astype(np.uint8)
-    predicted, expected = answers.predicted, answers.expected
+    answers = answers_of(
+        model, X, paper=True, others=others, against=against_simple(model), further=question_about(model, truth)
+    )
+    evaluation = evaluate_answers(model, answers, Y, unit=unit, abstain_at=abstain_at)
+    predicted, expected, further = answers.predicted, answers.expected, [*answers.further]
+    of_truth = None if expected is None else further.pop(0)
+    best = further.pop(0) if may_do_better(model) else None
     if images is not None and len(images) != len(truth):
         raise ValueError(f"There are {len(images)} images for {len(truth)} rows; give one per row.")
     own = model.criterion_
@@ -168,22 +188,35 @@ def make_content(
     comparison = bootstrap(found, truth, criteria)
     costs = model.cost_.of_rows(truth, predicted)
     worst, right = chosen_rows(costs, truth, predicted, n_mistakes)
+    called, labels = row_names(X, columns), [*map(str, model.classes_)]
 
     def rows(places: Places) -> tuple[Row, ...]:
         names = feature_names_of(model, X, feature_names)
         features = unusual_features(X, places, names) if images is None else [()] * len(places)
         return tuple(
             Row(
-                name=row_name(X, at),
-                true_positives=labels_where(model, truth[at] & predicted[at]),
-                false_negatives=labels_where(model, truth[at] > predicted[at]),
-                false_positives=labels_where(model, truth[at] < predicted[at]),
+                name=called(at),
+                labels=row_labels(
+                    labels,
+                    truth[at],
+                    predicted[at],
+                    None if answers.marginals is None else answers.marginals[at],
+                    model.cost_,
+                ),
                 cost=float(costs[at]),
                 expected=None if expected is None else float(expected[at]),
+                expected_truth=None if of_truth is None else float(of_truth[at]),
+                better=None
+                if best is None or (best[at] == predicted[at]).all()
+                else shown(labels_where(model, best[at])),
                 picture=None if images is None else data_address(images[at]),
+                words=words,
+                cells=cells,
                 features=own_features,
             )
-            for at, own_features in zip(places.tolist(), features, strict=True)
+            for at, own_features, (words, cells) in zip(
+                places.tolist(), features, cells_of(columns, places), strict=True
+            )
         )
 
     return Content(
@@ -205,9 +238,31 @@ def make_content(
         handing_over="" if expected is None else handing_over(expected, costs, abstain_at, unit),
         mistakes=rows(worst),
         right=rows(right),
-        what_if=what_if(model, X, answers, others, truth, images) if others else None,
+        live=make_live(type(model).__name__, model.cost_, answers, truth, called, labels),
+        sources=sources_of(model, answers, further, truth) if has_sources(model) else None,
+        what_if=what_if(model, called, answers, others, truth, images) if others else None,
         parameters=parameters_of(model),
     )
+
+
+def question_about(model: MultiLabelClassifier, truth: Bits) -> Callable[[Posterior, slice], list[Any]]:
+    """Return what a report asks besides: what the truth is expected to cost, what would be best, what a forest says."""
+
+    def question(posterior: Posterior, rows: slice) -> list[Any]:
+        answers: list[Any] = []
+        if model.criterion_.of_single_rows:
+            answers.append(expected_costs(posterior, model.cost_, truth[rows]))
+        if may_do_better(model):
+            answers.append(decide(posterior, model.cost_))
+        return answers + (question_about_forest(model, posterior) if has_sources(model) else [])
+
+    return question
+
+
+def may_do_better(model: MultiLabelClassifier) -> bool:
+    """Whether a model may predict other labels than those of least expected cost, though these can be found exactly."""
+    chosen = getattr(model, "decoder_", "exact")
+    return bool(chosen != "exact" and model.criterion_.of_single_rows and rule_for(model.cost_).exact)
 
 
 def other_costs(model: MultiLabelClassifier) -> list[Cost]:
@@ -326,7 +381,7 @@ def handing_over(expected: Floats, costs: Floats, price: float | None, unit: str
 
 def what_if(
     model: MultiLabelClassifier,
-    X: Any,
+    called: Callable[[int], str],
     answers: Answers,
     others: Sequence[Cost],
     truth: Bits,
@@ -343,7 +398,7 @@ def what_if(
     most = np.argsort(-distinct, kind="stable")[:EXAMPLES]
     examples = tuple(
         Example(
-            row_name(X, at),
+            called(at),
             shown(labels_where(model, truth[at])),
             tuple((title, shown(labels_where(model, answer[at]))) for title, answer in decided.items()),
             None if images is None else data_address(images[at]),

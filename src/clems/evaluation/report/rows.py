@@ -1,9 +1,9 @@
-"""Rows in a report: which ones, what was true and predicted, what stands out in them, and their pictures."""
+"""Rows in a report: which ones, their text, what was true and predicted, what stands out in them, their pictures."""
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from struct import pack
 from typing import Any
@@ -14,13 +14,46 @@ import pandas as pd
 from scipy import sparse
 
 from clems.arrays import Bits, Floats, Integers
+from clems.costs.cost import Cost, PriceCost
+from clems.costs.thresholds import PriceThreshold
+from clems.datasets.encoding import TableEncoder
 from clems.evaluation.label_map import names_of, shown
 from clems.learners.base import MultiLabelClassifier
+from clems.learners.pipeline import steps_of
+from clems.wording import first_few, plural
 
 RIGHT = 8  # rows shown that came out right
 FEATURES = 6  # features shown of a row
+SHORT = 40  # letters of a cell that stands in a line
 
 Places = Integers
+Cells = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class RowLabel:
+    """A label of a row: true, predicted, or both.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    kind : str
+        "hit" if it was predicted rightly, "missed" if it was not predicted though true, "alarm" if it was predicted
+        though not true.
+    probability : float or None
+        How probable the model took it to be.
+    price : float or None
+        What this mistake costs, of a list of prices.
+    threshold : float or None
+        The probability above which it is predicted, of a list of prices.
+    """
+
+    name: str
+    kind: str
+    probability: float | None
+    price: float | None
+    threshold: float | None
 
 
 @dataclass(frozen=True)
@@ -31,36 +64,123 @@ class Row:
     ----------
     name : str
         Its number, or its name in the index of a DataFrame.
-    true_positives, false_negatives, false_positives : tuple of str
-        Labels that were predicted rightly, not predicted though true, and predicted though not true.
+    labels : tuple of RowLabel
+        The labels that were predicted rightly, then those that were not predicted though true, then those that were
+        predicted though not true.
     cost : float
-        What the prediction costs.
-    expected : float or None
-        What it was expected to cost.
+        What the prediction costs; the true labels would have cost nothing.
+    expected, expected_truth : float or None
+        What it was expected to cost, and what the true labels were.
+    better : str or None
+        The labels of least expected cost, if the model predicted others.
     picture : str or None
         A picture as a data address.
+    words, cells : tuple of pair of str
+        Names of chosen columns, and what the row has there: in columns of text, and in others.
     features : tuple of pair of str
         Names and values of the features that are the furthest from the mean of all rows.
     """
 
     name: str
-    true_positives: tuple[str, ...]
-    false_negatives: tuple[str, ...]
-    false_positives: tuple[str, ...]
+    labels: tuple[RowLabel, ...]
     cost: float
     expected: float | None
+    expected_truth: float | None
+    better: str | None
     picture: str | None
+    words: tuple[tuple[str, str], ...]
+    cells: tuple[tuple[str, str], ...]
     features: tuple[tuple[str, str], ...]
 
     @property
     def truth(self) -> str:
         """The true labels in a line."""
-        return shown([*self.true_positives, *self.false_negatives])
+        return shown([label.name for label in self.labels if label.kind != "alarm"])
+
+    @property
+    def mistakes(self) -> list[RowLabel]:
+        """The labels that came out wrong, the dearest first."""
+        wrong = [label for label in self.labels if label.kind != "hit"]
+        return sorted(wrong, key=lambda label: -(label.price or 0))
 
     @property
     def predicted(self) -> str:
         """The predicted labels in a line."""
-        return shown([*self.true_positives, *self.false_positives])
+        return shown([label.name for label in self.labels if label.kind != "missed"])
+
+
+def row_labels(
+    names: Sequence[str], truth: Bits, predicted: Bits, marginals: Floats | None, cost: Cost
+) -> tuple[RowLabel, ...]:
+    """Collect what was true or predicted of one row.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the labels.
+    truth, predicted : ndarray of shape (K,)
+        What is true and what was predicted.
+    marginals : ndarray of shape (K,) or None
+        How probable labels are.
+    cost : Cost
+        What the row costs.
+    """
+    prices, thresholds = {}, None
+    if isinstance(cost, PriceCost):
+        each = [np.broadcast_to(np.array(part), len(truth)) for part in (cost.false_negative, cost.false_positive)]
+        prices = dict(zip(("missed", "alarm"), each, strict=True))
+        thresholds = np.broadcast_to(PriceThreshold(cost.false_negative, cost.false_positive)(each[0]), len(truth))
+    masks = {"hit": truth & predicted, "missed": truth > predicted, "alarm": truth < predicted}
+    return tuple(
+        RowLabel(
+            names[k],
+            kind,
+            None if marginals is None else float(marginals[k]),
+            float(prices[kind][k]) if kind in prices else None,
+            None if thresholds is None else float(thresholds[k]),
+        )
+        for kind, mask in masks.items()
+        for k in np.flatnonzero(mask).tolist()
+    )
+
+
+def shown_columns(model: Any, X: Any, show: Any, n: int) -> pd.DataFrame | None:
+    """Choose the columns that tell people what a row is, as a table with a line for each row; None if there are none.
+
+    Parameters
+    ----------
+    model : learner or Pipeline
+        A fitted model.
+    X : array-like, sparse matrix or DataFrame of shape (n, d)
+        Rows as the model takes them.
+    show : DataFrame, str, sequence of str or None
+        A table of n lines, whose index names the rows; or names of columns of X, which is a DataFrame then. None: of
+        such a DataFrame, the columns that the model's `TableEncoder` took for text.
+    n : int
+        How many rows there are.
+    """
+    if isinstance(show, pd.DataFrame):
+        if len(show) != n:
+            raise ValueError(f"show has {plural(len(show), 'row')} for {plural(n, 'test row')}; give one for each.")
+        return show
+    if not isinstance(X, pd.DataFrame):
+        if show is not None:
+            raise ValueError(
+                "show names columns of X, which is no DataFrame; give the columns themselves as a DataFrame."
+            )
+        return None
+    names = text_columns(model) if show is None else [show] if isinstance(show, str) else [*show]
+    there = [name for name in names if name in X.columns]
+    if show is not None and len(there) < len(names):
+        gone = next(name for name in names if name not in X.columns)
+        raise ValueError(f"show: there is no column {gone!r}; there are {first_few([*map(str, X.columns)], 10)}.")
+    return X[there]
+
+
+def text_columns(model: Any) -> list[str]:
+    """Columns that the `TableEncoder` at the beginning of a pipeline took for text."""
+    before, _ = steps_of(model)
+    return before[0].text_columns if before and isinstance(before[0], TableEncoder) else []
 
 
 def chosen_rows(costs: Floats, truth: Bits, predicted: Bits, n_mistakes: int) -> tuple[Places, Places]:
@@ -106,9 +226,27 @@ def unusual_features(X: Any, places: Places, names: Sequence[str]) -> list[tuple
     ]
 
 
-def row_name(X: Any, at: int) -> str:
-    """Name of a row in the index of a DataFrame, else its number, from 0."""
-    return str(X.index[at]) if isinstance(X, pd.DataFrame) else str(at)
+def row_names(X: Any, columns: pd.DataFrame | None) -> Callable[[int], str]:
+    """Return what rows are called: by the index of a DataFrame, else by their number, from 0."""
+    table = columns if columns is not None else X
+    return (lambda at: str(table.index[at])) if isinstance(table, pd.DataFrame) else str
+
+
+def cells_of(columns: pd.DataFrame | None, places: Places) -> list[tuple[Cells, Cells]]:
+    """For some rows the names and cells of columns that are not empty: those of text, and the others.
+
+    Text is what has more than `SHORT` letters in one of the rows.
+    """
+    if columns is None:
+        return [((), ())] * len(places)
+    part = columns.iloc[places]
+    text = part.astype(object).where(part.notna(), "").astype(str)
+    long = [name for name in text.columns if text[name].str.len().max() > SHORT]
+
+    def of_kind(row: Mapping[Any, str], is_long: bool) -> Cells:
+        return tuple((str(name), cell) for name, cell in row.items() if cell.strip() and (name in long) == is_long)
+
+    return [(of_kind(row, True), of_kind(row, False)) for row in text.to_dict("records")]
 
 
 def data_address(picture: Any) -> str:

@@ -1,0 +1,118 @@
+"""What if, live: what a report keeps of test rows, so that its page can decide them for other prices and costs.
+
+The page decides as ``clems.decide(P, cost, at_most=…, abstain_at=…)`` does in Python, with P the probabilities that it
+keeps, in full. For prices, Hamming and rank loss probabilities of labels are all that counts, whatever labels have to
+do with each other; for F1 and accuracy, and for rank loss and Hamming within a budget, labels are taken to be
+independent, as `decide` takes them.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clems.arrays import Bits, Floats
+from clems.costs.cost import Cost, PriceCost
+from clems.evaluation.answers import Answers
+from clems.wording import plural
+
+ENTRIES = 50_000  # probabilities in a page, eight bytes each
+ROWS = 5_000
+LABELS = 200  # with a line of prices for each
+PRESETS = {"f1": "F1", "accuracy": "accuracy", "rank": "rank loss", "hamming": "Hamming"}
+
+
+@dataclass(frozen=True, eq=False)
+class Live:
+    """What the page decides by.
+
+    Attributes
+    ----------
+    names : tuple of str
+        What the rows are called.
+    labels : tuple of str
+        What the labels are called.
+    marginals : ndarray of shape (n, K)
+        How probable each label is for each row.
+    truth, decided : ndarray of shape (n, K)
+        Labels of the rows, and what the model predicts.
+    false_negative, false_positive : ndarray of shape (K,)
+        Prices to begin with: the model's own, or 1.
+    of_model : bool
+        Whether these are the model's own.
+    n_rows : int
+        How many test rows there are, of which these are all or drawn at random.
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[str, ...]
+    marginals: Floats
+    truth: Bits
+    decided: Bits
+    false_negative: Floats
+    false_positive: Floats
+    of_model: bool
+    n_rows: int
+
+
+def make_live(
+    learner: str, cost: Cost, answers: Answers, truth: Bits, names: Callable[[int], str], labels: list[str]
+) -> Live | str:
+    """Choose what the page keeps; a sentence if it cannot decide.
+
+    Parameters
+    ----------
+    learner : str
+        What the model is called.
+    cost : Cost
+        What a row costs it.
+    answers : Answers
+        What the model answered about the rows.
+    truth : ndarray of shape (n, K)
+        Their labels.
+    names : callable
+        What the row of a number is called.
+    labels : list of str
+        What labels are called.
+    """
+    n, K = truth.shape
+    if answers.marginals is None:
+        return f"{learner} has no probabilities of labels, so there is nothing to decide by for other prices."
+    if K > LABELS:
+        return f"With {plural(K, 'label')} there are too many prices for a page; up to {LABELS} have a line each."
+    most = min(ROWS, ENTRIES // K)
+    rows = np.arange(n) if n <= most else np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+    priced = isinstance(cost, PriceCost)
+    prices = (cost.false_negative, cost.false_positive) if isinstance(cost, PriceCost) else ((1.0,), (1.0,))
+    fn, fp = (np.broadcast_to(np.array(part, np.float64), K) for part in prices)
+    return Live(
+        tuple(names(row) for row in rows.tolist()),
+        tuple(labels),
+        np.asarray(answers.marginals, np.float64)[rows],
+        truth[rows],
+        answers.predicted[rows],
+        fn,
+        fp,
+        priced,
+        n,
+    )
+
+
+def live_data(live: Live, unit: str) -> dict[str, Any]:
+    """Return what the page reads; probabilities as the bytes of 64-bit numbers, so that none is rounded."""
+    return {
+        "names": live.names,
+        "labels": live.labels,
+        "unit": unit,
+        "marginals": b64encode(live.marginals.astype("<f8").tobytes()).decode(),
+        "truth": _bits(live.truth),
+        "decided": _bits(live.decided),
+    }
+
+
+def _bits(labels: Bits) -> str:
+    return b64encode(np.packbits(labels.astype(bool), bitorder="little").tobytes()).decode()

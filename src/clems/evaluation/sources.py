@@ -1,0 +1,112 @@
+"""What predictions rest on: how much of what a mixture says comes from its forest, and how much from its experts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import logit
+
+from clems.arrays import Bits, Floats
+from clems.decisions.decide import DECODERS
+from clems.evaluation.answers import Answers
+from clems.posterior.distribution import Posterior
+from clems.posterior.mixture import SURE, Mixture
+
+
+@dataclass(frozen=True, eq=False)
+class Sources:
+    """What a model's predictions rest on.
+
+    Attributes
+    ----------
+    experts : tuple of str
+        Names of the experts that were consulted.
+    mixture : Mixture
+        How they are mixed with the forest.
+    held_out : dict of float to float
+        Mean cost of held-out training rows with each weight of experts that was compared.
+    shares : dict of str to float
+        Shares of forest and experts in how far labels are from how frequent they are, see `evidence_shares`.
+    changed : float or None
+        Share of the rows that the forest alone decides otherwise; None of a criterion of all rows together.
+    cost, cost_alone : float or None
+        Mean cost of the rows, and what it is if the forest decides alone.
+    """
+
+    experts: tuple[str, ...]
+    mixture: Mixture
+    held_out: dict[float, float]
+    shares: dict[str, float]
+    changed: float | None
+    cost: float | None
+    cost_alone: float | None
+
+
+def has_sources(model: Any) -> bool:
+    """Whether a fitted model mixes a forest with experts, or has compared to do so."""
+    return bool(getattr(model, "experts_", None)) and hasattr(model, "mixture_")
+
+
+def question_about_forest(model: Any, posterior: Posterior) -> list[Any]:
+    """Ask what the forest alone says of labels, and what it would decide for the model's own cost."""
+    alone = model.by_forest(posterior)
+    if not model.criterion_.of_single_rows:
+        return [alone.marginals]
+    return [alone.marginals, DECODERS[model.decoder_].decide(alone, model.cost_)]
+
+
+def sources_of(model: Any, answers: Answers, alone: list[Any], truth: Bits) -> Sources:
+    """Compare what a mixture says with what its forest says alone.
+
+    Parameters
+    ----------
+    model : CLEMS
+        A fitted model with experts.
+    answers : Answers
+        What it answered about the rows.
+    alone : list of ndarray
+        What `question_about_forest` found.
+    truth : ndarray of shape (n, K)
+        Their labels.
+    """
+    candidates, predicted = model.candidates_, answers.predicted
+    frequency = candidates.frequency @ candidates.labels / candidates.frequency.sum()
+    assert answers.marginals is not None
+    forest = evidence_shares(frequency, alone[0], answers.marginals)
+    decided = alone[1] if len(alone) > 1 else None
+    return Sources(
+        tuple(model.experts_),
+        model.mixture_,
+        dict(model.mixture_costs_),
+        {"forest": forest, "experts": 1 - forest},
+        None if decided is None else float((decided != predicted).any(axis=1).mean()),
+        None if decided is None else float(model.cost_.of_rows(truth, predicted).mean()),
+        None if decided is None else float(model.cost_.of_rows(truth, decided).mean()),
+    )
+
+
+def evidence_shares(frequency: Floats, forest: Floats, mixed: Floats) -> float:
+    """Compute the forest's share in how far probabilities are from how frequent labels are, in log odds.
+
+    The forest takes a label from its frequency to what it says alone, the experts from there to what the mixture says:
+    ``Σ |forest − frequency| / Σ (|forest − frequency| + |mixed − forest|)`` over all rows and labels.
+
+    Parameters
+    ----------
+    frequency : ndarray of shape (K,)
+        How frequent labels are among the training rows.
+    forest, mixed : ndarray of shape (n, K)
+        How probable they are by the forest alone, and by the mixture.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clems.evaluation.sources import evidence_shares
+    >>> float(evidence_shares(np.array([0.5]), np.array([[0.8]]), np.array([[0.8]])))
+    1.0
+    """
+    start, middle, end = (logit(np.clip(p, SURE, 1 - SURE)) for p in (frequency, forest, mixed))
+    by_forest, by_experts = float(np.abs(middle - start).sum()), float(np.abs(end - middle).sum())
+    return by_forest / (by_forest + by_experts) if by_experts > 0 else 1.0
