@@ -252,8 +252,8 @@ def test_mistakes_come_with_their_rows(model, content, page):
         assert [one.probability for one in row.labels] == pytest.approx(
             [probabilities[at, NAMES.index(one.name)] for one in row.labels]
         )
-        posterior = model.posterior(X[TEST][[at]])
-        assert row.expected_truth == pytest.approx(posterior.expected_cost(Y[TEST][[at]], "f1")[0])
+        of_truth = model.posterior(X[TEST][[at]]).expected_cost(Y[TEST][[at]], "f1")[0]
+        assert row.expected_truth == pytest.approx(model.paid_over_expected() * of_truth)
         assert row.expected == pytest.approx(model.expected_cost(X[TEST][[at]])[0])
         assert f"row {row.name}" in page.sections["mistakes"]
         assert 1 <= len(row.features) <= 6
@@ -596,7 +596,7 @@ def test_a_large_test_set_is_drawn_from():
     assert "250 of the 420 test rows, drawn at random," in page
     assert len(content.map.sets) == 400
     assert len(page.encode()) < 1_500_000
-    over = make_live("CLEMS", get_cost("f1"), answers_of(large, features[:2]), np.zeros((2, 201), np.uint8), str, [])
+    over = make_live(large, answers_of(large, features[:2]), np.zeros((2, 201), np.uint8), str)
     assert over.startswith("With 201 labels there are too many prices for a page")
 
 

@@ -163,13 +163,13 @@ def test_mistakes_are_tickets_that_people_know(story):
     assert f"row {worst['id']}<" in first
     assert worst["text"] in first
     assert f"<dt>best, at no cost</dt><dd>{', '.join(sorted(worst['tags'].split(';')))}" in first
-    ended = run("clems report model.clems test.csv --output shown.html --show category --show hours", folder)
+    ended = run("clems report model.clems test.csv --output shown.html --show category --show created", folder)
     assert ended.returncode == 0, ended.stderr
     page = html.unescape(folder.joinpath("shown.html").read_text("utf-8"))
     first = page.partition('<li class="card">')[2].partition('<li class="card">')[0]
     assert worst["text"] not in first
     assert f"<dt>category</dt><dd>{worst['category']}</dd>" in first
-    assert f"<dt>hours</dt><dd>{worst['hours']}</dd>" in first
+    assert f"<dt>created</dt><dd>{worst['created']}</dd>" in first
     ended = run("clems report model.clems test.csv --output other.html --show subject", folder)
     assert (ended.returncode, folder.joinpath("other.html").exists()) == (1, False)
     assert "there is no column 'subject'; there are 'id', 'text'" in ended.stderr

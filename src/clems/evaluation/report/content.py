@@ -17,7 +17,7 @@ from clems.arrays import Bits, Floats
 from clems.costs.cost import Cost
 from clems.costs.criteria import CRITERIA, Criterion, get_criterion
 from clems.costs.formulas import COSTS
-from clems.decisions.decide import DECODERS, decide, expected_costs
+from clems.decisions.decide import DECODERS, decide
 from clems.decisions.rules import rule_for
 from clems.evaluation.abstention import abstention_curve
 from clems.evaluation.answers import Answers, answers_of, at_half
@@ -238,20 +238,20 @@ def make_content(
         handing_over="" if expected is None else handing_over(expected, costs, abstain_at, unit),
         mistakes=rows(worst),
         right=rows(right),
-        live=make_live(type(model).__name__, model.cost_, answers, truth, called, labels),
+        live=make_live(model, answers, truth, called),
         sources=sources_of(model, answers, further, truth) if has_sources(model) else None,
         what_if=what_if(model, called, answers, others, truth, images) if others else None,
         parameters=parameters_of(model),
     )
 
 
-def question_about(model: MultiLabelClassifier, truth: Bits) -> Callable[[Posterior, slice], list[Any]]:
+def question_about(model: Any, truth: Bits) -> Callable[[Posterior, slice], list[Any]]:
     """Return what a report asks besides: what the truth is expected to cost, what would be best, what a forest says."""
 
     def question(posterior: Posterior, rows: slice) -> list[Any]:
         answers: list[Any] = []
         if model.criterion_.of_single_rows:
-            answers.append(expected_costs(posterior, model.cost_, truth[rows]))
+            answers.append(model.expected_of(posterior, None, truth[rows]))
         if may_do_better(model):
             answers.append(decide(posterior, model.cost_))
         return answers + (question_about_forest(model, posterior) if has_sources(model) else [])
@@ -419,6 +419,7 @@ def parameters_of(model: MultiLabelClassifier) -> tuple[tuple[str, str], ...]:
 
 
 def labels_of(evaluation: Evaluation, most: int) -> pd.DataFrame:
-    """Labels with the most true rows first, and of the highest price first where there are prices."""
+    """Labels with the most true rows first, and of the highest price first where there are prices, and their places."""
     by = ["price", "support"] if "price" in evaluation.labels else ["support"]
-    return evaluation.labels.sort_values(by, ascending=False, kind="stable").head(most)
+    placed = evaluation.labels.assign(place=range(len(evaluation.labels)))
+    return placed.sort_values(by, ascending=False, kind="stable").head(most)

@@ -92,12 +92,13 @@ const decisions = (() => {
     return { decided: first_of(order, size), expected: costs[size] };
   };
 
-  // terms: { cost: "prices" or a name, fn, fp: prices, most: labels a row or null, abstain: price or null }
-  const decide = (p, { cost, fn, fp, most, abstain }) => {
+  // terms: { cost: "prices" or a name, fn, fp: prices, most: labels a row or null, abstain: price or null,
+  //          factor: what expected prices are multiplied by }
+  const decide = (p, { cost, fn, fp, most, abstain, factor }) => {
     let found;
     if (cost === "prices") {
       const decided = for_prices(p, fn, fp, most);
-      found = { decided, expected: expected_price(p, decided, fn, fp) };
+      found = { decided, expected: factor * expected_price(p, decided, fn, fp) };
     } else found = for_counts(p, cost, most, abstain);
     return { ...found, over: abstain !== null && found.expected > abstain };
   };

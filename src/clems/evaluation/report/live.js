@@ -48,7 +48,8 @@
       fp[k] = Number(fp_fields[line].value);
     });
     const given = (id) => (place(id).value === "" ? null : Number(place(id).value));
-    return { cost: form.elements["decide-for"].value, fn, fp, most: given("most"), abstain: given("abstain") };
+    return { cost: form.elements["decide-for"].value, fn, fp, most: given("most"), abstain: given("abstain"),
+      factor: data.paid_over_expected };
   };
 
   const sum = (values) => values.reduce((all, one) => all + one, 0);

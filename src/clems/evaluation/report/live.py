@@ -3,7 +3,8 @@
 The page decides as ``clems.decide(P, cost, at_most=…, abstain_at=…)`` does in Python, with P the probabilities that it
 keeps, in full. For prices, Hamming and rank loss probabilities of labels are all that counts, whatever labels have to
 do with each other; for F1 and accuracy, and for rank loss and Hamming within a budget, labels are taken to be
-independent, as `decide` takes them.
+independent, as `decide` takes them. What rows are expected to cost by prices, which says whether they are handed over,
+is multiplied by the `paid_over_expected` of a model for prices, as that model does it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from clems.arrays import Bits, Floats
-from clems.costs.cost import Cost, PriceCost
+from clems.costs.cost import PriceCost
 from clems.evaluation.answers import Answers
 from clems.wording import plural
 
@@ -44,6 +45,8 @@ class Live:
         Prices to begin with: the model's own, or 1.
     of_model : bool
         Whether these are the model's own.
+    paid_over_expected : float
+        What expected prices are multiplied by: what the model multiplies them by, or 1 if it is not for prices.
     n_rows : int
         How many test rows there are, of which these are all or drawn at random.
     """
@@ -56,32 +59,29 @@ class Live:
     false_negative: Floats
     false_positive: Floats
     of_model: bool
+    paid_over_expected: float
     n_rows: int
 
 
-def make_live(
-    learner: str, cost: Cost, answers: Answers, truth: Bits, names: Callable[[int], str], labels: list[str]
-) -> Live | str:
+def make_live(model: Any, answers: Answers, truth: Bits, names: Callable[[int], str]) -> Live | str:
     """Choose what the page keeps; a sentence if it cannot decide.
 
     Parameters
     ----------
-    learner : str
-        What the model is called.
-    cost : Cost
-        What a row costs it.
+    model : learner
+        A fitted model.
     answers : Answers
         What the model answered about the rows.
     truth : ndarray of shape (n, K)
         Their labels.
     names : callable
         What the row of a number is called.
-    labels : list of str
-        What labels are called.
     """
-    n, K = truth.shape
+    (n, K), cost = truth.shape, model.cost_
     if answers.marginals is None:
-        return f"{learner} has no probabilities of labels, so there is nothing to decide by for other prices."
+        return (
+            f"{type(model).__name__} has no probabilities of labels, so there is nothing to decide by for other prices."
+        )
     if K > LABELS:
         return f"With {plural(K, 'label')} there are too many prices for a page; up to {LABELS} have a line each."
     most = min(ROWS, ENTRIES // K)
@@ -91,13 +91,14 @@ def make_live(
     fn, fp = (np.broadcast_to(np.array(part, np.float64), K) for part in prices)
     return Live(
         tuple(names(row) for row in rows.tolist()),
-        tuple(labels),
+        tuple(map(str, model.classes_)),
         np.asarray(answers.marginals, np.float64)[rows],
         truth[rows],
         answers.predicted[rows],
         fn,
         fp,
         priced,
+        float(model.paid_over_expected()) if priced and hasattr(model, "paid_over_expected") else 1.0,
         n,
     )
 
@@ -108,6 +109,7 @@ def live_data(live: Live, unit: str) -> dict[str, Any]:
         "names": live.names,
         "labels": live.labels,
         "unit": unit,
+        "paid_over_expected": live.paid_over_expected,
         "marginals": b64encode(live.marginals.astype("<f8").tobytes()).decode(),
         "truth": _bits(live.truth),
         "decided": _bits(live.decided),

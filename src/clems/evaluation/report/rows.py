@@ -162,7 +162,7 @@ def shown_columns(model: Any, X: Any, show: Any, n: int) -> pd.DataFrame | None:
     if isinstance(show, pd.DataFrame):
         if len(show) != n:
             raise ValueError(f"show has {plural(len(show), 'row')} for {plural(n, 'test row')}; give one for each.")
-        return show
+        return show.loc[:, ~show.columns.duplicated()]
     if not isinstance(X, pd.DataFrame):
         if show is not None:
             raise ValueError(
@@ -174,7 +174,7 @@ def shown_columns(model: Any, X: Any, show: Any, n: int) -> pd.DataFrame | None:
     if show is not None and len(there) < len(names):
         gone = next(name for name in names if name not in X.columns)
         raise ValueError(f"show: there is no column {gone!r}; there are {first_few([*map(str, X.columns)], 10)}.")
-    return X[there]
+    return X[[*dict.fromkeys(there)]]
 
 
 def text_columns(model: Any) -> list[str]:
