@@ -462,6 +462,8 @@ def test_faults_are_reported_in_a_sentence(model, tmp_path, monkeypatch):
     given = model, X[TEST], Y[TEST], tmp_path / "report.html"
     with pytest.raises(ValueError, match="There are 3 images for 100 rows"):
         write_report(*given, images=X[:3])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        write_report(model, X[TEST], Y[:3], given[3])
     with pytest.raises(ValueError, match="There are 2 names for 121 features"):
         write_report(*given, feature_names=["a", "b"])
     with pytest.raises(TypeError, match=r"A report needs a learner of clems, or .* got a KNeighborsClassifier"):

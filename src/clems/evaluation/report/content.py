@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.utils.validation import check_consistent_length
 
 from clems.arrays import Bits, Floats
 from clems.costs.cost import Cost
@@ -173,6 +174,9 @@ def make_content(
     """
     others = other_costs(model)
     truth = as_dense(check_labels(model, Y)).astype(np.uint8)
+    check_consistent_length(X, truth)
+    if images is not None and len(images) != len(truth):
+        raise ValueError(f"There are {len(images)} images for {len(truth)} rows; give one per row.")
     answers = answers_of(
         model, X, paper=True, others=others, against=against_simple(model), further=question_about(model, truth)
     )
@@ -180,8 +184,6 @@ def make_content(
     predicted, expected, further = answers.predicted, answers.expected, [*answers.further]
     of_truth = None if expected is None else further.pop(0)
     best = further.pop(0) if may_do_better(model) else None
-    if images is not None and len(images) != len(truth):
-        raise ValueError(f"There are {len(images)} images for {len(truth)} rows; give one per row.")
     own = model.criterion_
     found, lacking = baselines(model, answers)
     criteria = [own, *(one for name, one in CRITERIA.items() if name not in (own.name, *LEFT_OUT))]

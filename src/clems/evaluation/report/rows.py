@@ -237,7 +237,7 @@ def cells_of(columns: pd.DataFrame | None, places: Places) -> list[tuple[Cells, 
 
     Text is what has more than `SHORT` letters in one of the rows.
     """
-    if columns is None:
+    if columns is None or columns.shape[1] == 0:
         return [((), ())] * len(places)
     part = columns.iloc[places]
     text = part.astype(object).where(part.notna(), "").astype(str)
