@@ -110,11 +110,11 @@ printed-macro-f1: $(VENV)/.report  ## Which macro F1 the paper's Table 3 prints;
 figures: $(VENV)/.report  ## The figures of docs/decisions.md; needs CLEMS_DATA; about ten minutes.
 	$(BIN)/python -m tools.figures
 
-screenshots: $(VENV)/.browser demo  ## Pictures of reports for docs/report.md, of the demo's and of generated tickets; needs Chromium.
+screenshots: $(VENV)/.browser  ## Pictures of reports for docs/report.md, of digits and of generated tickets; needs Chromium.
 	$(BIN)/python examples/tickets.py build/tickets
 	cd build/tickets && ../../$(BIN)/clems fit tickets.csv --tags tags --separator ";" --id id --cost prices.csv --unit € --output model.clems --force
 	cd build/tickets && ../../$(BIN)/clems report model.clems test.csv --title "Tickets of May" --force
-	$(BIN)/python -m tools.screenshots build/digit-scenes.html build/tickets/report.html
+	$(BIN)/python -m tools.screenshots build/tickets/report.html
 
 test-browser: $(VENV)/.test $(VENV)/.browser  ## The report in Chromium, which has to be there: apt-get install chromium.
 	$(BIN)/python -m pytest -m browser tests/test_report_browser.py

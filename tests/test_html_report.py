@@ -533,6 +533,20 @@ def test_a_map_that_is_nearly_empty_says_so():
     assert "<details open>" in page.text
 
 
+def test_a_map_of_few_places_says_so(content, page):
+    """One price that outweighs all others leaves two places; F1 leaves many."""
+    price = weighted_hamming([1000, 1, 1, 1, 1], [1000, 1, 1, 1, 1], "prices")
+    one = CLEMS(price, n_trees=5, random_state=0).fit(X[TRAIN], Y[TRAIN])
+    found = make_content(one, X[TEST], Y[TEST])
+    assert found.map.n_places < 12 < len(found.map.sets)
+    few = Page(render(found))
+    said = f"The map is nearly empty: its {len(found.map.sets)} label sets are at {found.map.n_places} places only"
+    assert said in few.sections["map"]
+    assert 'id="label-map"' in few.text
+    assert content.map.n_places >= 12
+    assert "nearly empty" not in page.sections["map"]
+
+
 def test_what_the_prediction_rests_on(model, content, page):
     sources = content.sources
     assert sources.experts == tuple(model.experts_)

@@ -14,6 +14,7 @@ from clems.arrays import Floats, Integers
 
 MOST = 400  # label sets on a map, more than which nobody can distinguish
 NEAREST = 3
+CELLS = 20  # of a map, each way: what is in the same one looks like one point
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,12 @@ class LabelMap:
     share: float
     predictions: Neighbours
     truths: Neighbours
+
+    @property
+    def n_places(self) -> int:
+        """How many places truths are at, those that share one of `CELLS` × `CELLS` cells of the map being at one."""
+        lowest, span = self.truth.min(axis=0), max(float(np.ptp(self.truth, axis=0).max()), 1e-12)
+        return len(np.unique(np.floor((self.truth - lowest) / span * CELLS), axis=0))
 
 
 def has_map(model: Any) -> bool:

@@ -41,6 +41,7 @@ DARK = {
 MOST_LABELS = 200  # lines of the table of labels
 MOST_SETS = 20  # lines of the table beside the map
 FEW_SETS = 8  # label sets below which there is nothing to see on a map
+FEW_PLACES = 12  # and places below which there is little
 SCRIPTS = ("decisions.js", "live.js", "map.js", "report.js")
 
 __all__ = ["make_content", "render", "write_report"]
@@ -160,6 +161,7 @@ def render(content: Content, title: str | None = None) -> str:
             strip=draw_strip,
             sets=min(MOST_SETS, n_sets),
             few_sets=n_sets < FEW_SETS,
+            few_places=content.map is not None and content.map.n_places < FEW_PLACES,
             figures=figures_of(content),
             presets={"prices": "prices", **PRESETS},
             is_live=is_live,

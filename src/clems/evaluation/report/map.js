@@ -5,7 +5,7 @@
   const place = document.getElementById("label-map");
   if (!map || !place) return;
   const SVG = "http://www.w3.org/2000/svg", ROLES = ["truth", "prediction"], STEP = 1.6, FIRST = 12;
-  const HEIGHT = [300, 640]; // pixels of its height, at least and at most
+  const HEIGHT = [300, place.classList.contains("low") ? 400 : 640]; // pixels, at least and at most
   const svg = place.querySelector("svg"), tip = document.getElementById("map-tip");
   const make = (name, into, look) => {
     const one = document.createElementNS(SVG, name);
