@@ -240,7 +240,7 @@ def test_expected_and_realised_cost(model, content, page):
 
 
 def test_mistakes_come_with_their_rows(model, content, page):
-    predicted, probabilities = model.predict(X[TEST]), model.predict_proba(X[TEST])
+    predicted, probabilities = model.predict(X[TEST]), model.posterior(X[TEST]).marginals
     costs = get_cost("f1").rowwise(Y[TEST], predicted)
     assert [row.cost for row in content.mistakes] == pytest.approx(np.sort(costs)[::-1][:12])
     for row in (*content.mistakes, *content.right):
@@ -589,7 +589,7 @@ def test_a_decision_that_was_not_the_best_expected_is_told(model):
 def test_the_page_keeps_probabilities_as_they_are(model, content, page):
     data = json.loads(page.data["live-data"])
     kept = np.frombuffer(b64decode(data["marginals"]), "<f8").reshape(100, 5)
-    assert np.array_equal(kept, model.predict_proba(X[TEST]))
+    assert np.array_equal(kept, model.posterior(X[TEST]).marginals)
     for name, labels in (("truth", Y[TEST]), ("decided", model.predict(X[TEST]))):
         bits = np.unpackbits(np.frombuffer(b64decode(data[name]), np.uint8), bitorder="little")
         assert np.array_equal(bits[:500].reshape(100, 5), labels)
@@ -612,7 +612,8 @@ def test_a_large_test_set_is_drawn_from():
     assert "250 of the 420 test rows, drawn at random," in page
     assert len(content.map.sets) == 400
     assert len(page.encode()) < 1_500_000
-    over = make_live(large, answers_of(large, features[:2]), np.zeros((2, 201), np.uint8), str)
+    none = np.zeros((2, 201), np.uint8)
+    over = make_live(large, none.astype(float), none, none, str)
     assert over.startswith("With 201 labels there are too many prices for a page")
 
 

@@ -10,7 +10,6 @@ from scipy.special import logit
 
 from clems.arrays import Bits, Floats
 from clems.decisions.decide import DECODERS
-from clems.evaluation.answers import Answers
 from clems.posterior.distribution import Posterior
 from clems.posterior.mixture import SURE, Mixture
 
@@ -57,24 +56,25 @@ def question_about_forest(model: Any, posterior: Posterior) -> list[Any]:
     return [alone.marginals, DECODERS[model.decoder_].decide(alone, model.cost_)]
 
 
-def sources_of(model: Any, answers: Answers, alone: list[Any], truth: Bits) -> Sources:
+def sources_of(model: Any, predicted: Bits, mixed: Floats, alone: list[Any], truth: Bits) -> Sources:
     """Compare what a mixture says with what its forest says alone.
 
     Parameters
     ----------
     model : CLEMS
         A fitted model with experts.
-    answers : Answers
-        What it answered about the rows.
+    predicted : ndarray of shape (n, K)
+        What it predicts.
+    mixed : ndarray of shape (n, K)
+        How probable labels are, by the mixture that it decides by.
     alone : list of ndarray
         What `question_about_forest` found.
     truth : ndarray of shape (n, K)
         Their labels.
     """
-    candidates, predicted = model.candidates_, answers.predicted
+    candidates = model.candidates_
     frequency = candidates.frequency @ candidates.labels / candidates.frequency.sum()
-    assert answers.marginals is not None
-    forest = evidence_shares(frequency, alone[0], answers.marginals)
+    forest = evidence_shares(frequency, alone[0], mixed)
     decided = alone[1] if len(alone) > 1 else None
     return Sources(
         tuple(model.experts_),

@@ -182,6 +182,7 @@ def make_content(
     )
     evaluation = evaluate_answers(model, answers, Y, unit=unit, abstain_at=abstain_at)
     predicted, expected, further = answers.predicted, answers.expected, [*answers.further]
+    marginals: Any = further.pop(0) if further else answers.marginals  # by which it decides, or all that there are
     of_truth = None if expected is None else further.pop(0)
     best = further.pop(0) if may_do_better(model) else None
     own = model.criterion_
@@ -202,7 +203,7 @@ def make_content(
                     labels,
                     truth[at],
                     predicted[at],
-                    None if answers.marginals is None else answers.marginals[at],
+                    None if marginals is None else marginals[at],
                     model.cost_,
                 ),
                 cost=float(costs[at]),
@@ -240,18 +241,18 @@ def make_content(
         handing_over="" if expected is None else handing_over(expected, costs, abstain_at, unit),
         mistakes=rows(worst),
         right=rows(right),
-        live=make_live(model, answers, truth, called),
-        sources=sources_of(model, answers, further, truth) if has_sources(model) else None,
+        live=make_live(model, marginals, predicted, truth, called),
+        sources=sources_of(model, predicted, marginals, further, truth) if has_sources(model) else None,
         what_if=what_if(model, called, answers, others, truth, images) if others else None,
         parameters=parameters_of(model),
     )
 
 
 def question_about(model: Any, truth: Bits) -> Callable[[Posterior, slice], list[Any]]:
-    """Return what a report asks besides: what the truth is expected to cost, what would be best, what a forest says."""
+    """Return what a report asks besides: the marginals it decides by, what the truth is expected to cost, and more."""
 
     def question(posterior: Posterior, rows: slice) -> list[Any]:
-        answers: list[Any] = []
+        answers: list[Any] = [posterior.marginals]
         if model.criterion_.of_single_rows:
             answers.append(model.expected_of(posterior, None, truth[rows]))
         if may_do_better(model):

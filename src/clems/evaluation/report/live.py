@@ -18,7 +18,6 @@ import numpy as np
 
 from clems.arrays import Bits, Floats
 from clems.costs.cost import PriceCost
-from clems.evaluation.answers import Answers
 from clems.wording import plural
 
 ENTRIES = 50_000  # probabilities in a page, eight bytes each
@@ -63,22 +62,24 @@ class Live:
     n_rows: int
 
 
-def make_live(model: Any, answers: Answers, truth: Bits, names: Callable[[int], str]) -> Live | str:
+def make_live(
+    model: Any, marginals: Floats | None, predicted: Bits, truth: Bits, names: Callable[[int], str]
+) -> Live | str:
     """Choose what the page keeps; a sentence if it cannot decide.
 
     Parameters
     ----------
     model : learner
         A fitted model.
-    answers : Answers
-        What the model answered about the rows.
-    truth : ndarray of shape (n, K)
-        Their labels.
+    marginals : ndarray of shape (n, K) or None
+        How probable labels are, by what the model decides by.
+    predicted, truth : ndarray of shape (n, K)
+        What it predicts, and the labels of the rows.
     names : callable
         What the row of a number is called.
     """
     (n, K), cost = truth.shape, model.cost_
-    if answers.marginals is None:
+    if marginals is None:
         return (
             f"{type(model).__name__} has no probabilities of labels, so there is nothing to decide by for other prices."
         )
@@ -92,9 +93,9 @@ def make_live(model: Any, answers: Answers, truth: Bits, names: Callable[[int], 
     return Live(
         tuple(names(row) for row in rows.tolist()),
         tuple(map(str, model.classes_)),
-        np.asarray(answers.marginals, np.float64)[rows],
+        np.asarray(marginals, np.float64)[rows],
         truth[rows],
-        answers.predicted[rows],
+        predicted[rows],
         fn,
         fp,
         priced,
