@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
-from clems.arrays import Floats
+from clems.arrays import Floats, Integers
 from clems.checks import check_count, check_tol
 from clems.labels.matrix import as_weights
 
@@ -44,6 +44,9 @@ class Embedding:
         Whether the stress stopped falling before `max_iter` evaluations.
     history : ndarray of shape (n_iter,)
         Least stress so far at each evaluation; it never rises.
+    landmarks : ndarray of shape (m,) or None
+        Label vectors that were solved, the others being placed against them, see :mod:`clems.embedding.landmarks`;
+        None if all were.
     """
 
     truth: Floats
@@ -52,6 +55,7 @@ class Embedding:
     n_iter: int
     converged: bool
     history: NDArray[np.float64]
+    landmarks: Integers | None = None
 
 
 def mirrored_smacof(

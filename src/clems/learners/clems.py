@@ -11,6 +11,7 @@ import numbers
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import Any, Literal, Self
 
@@ -27,6 +28,7 @@ from clems.costs.criteria import Criterion, label_criteria, mean_of
 from clems.decisions.decide import DECODERS
 from clems.decisions.nearest import nearest
 from clems.embedding.candidates import choose_candidates
+from clems.embedding.landmarks import MOST_COMPONENTS, embed_by_landmarks, number_of_landmarks
 from clems.embedding.smacof import label_start, mirrored_smacof
 from clems.labels.matrix import as_dense
 from clems.learners.by_posterior import AnyCost, PosteriorClassifier
@@ -90,8 +92,13 @@ class CLEMS(PosteriorClassifier):
     sharpness : "auto" or float, default="auto"
         Power to which probabilities of label vectors are raised: forests mix too many rows into a leaf, so that what
         they say is too smooth. "auto" chooses on held-out rows, 1 leaves probabilities as they are.
+    landmarks : "auto", int or None, default="auto"
+        How many label vectors the solver embeds where there are more; all others are placed against these, see
+        :mod:`clems.embedding.landmarks`. "auto" is 1,000 where there are more than 5,000 label vectors; None solves all
+        together, in time and memory that grow with the square of their number.
     n_components : int, float or None, default=None
-        Dimension of the embedded space: a number, a multiple of the number of labels K as a float, or None for K.
+        Dimension of the embedded space: a number, a multiple of the number of labels K as a float, or None for K, but
+        at most 256 with landmarks.
     cost_transform : {"sqrt", "identity"} or callable, default="sqrt"
         Increasing function from costs to distances. The square root is what makes nearest-neighbour decoding minimise
         the expected cost.
@@ -115,7 +122,7 @@ class CLEMS(PosteriorClassifier):
     tol : float, default=1e-2
         The embedding stops when five steps lower its stress by less than this share.
     dtype : {"float64", "float32"}, default="float64"
-        Precision of the embedding; single takes half the time and memory.
+        Precision of the embedding; single takes half the time and memory. Landmarks always use it.
     n_jobs : int, default=None
         Parallel jobs of the default forest, of reading leaves, or of the fits of a single-output regressor.
     random_state : int, RandomState or None, default=None
@@ -129,12 +136,12 @@ class CLEMS(PosteriorClassifier):
         `labels` (L, K), `frequency` (L,) and, for each training row, `index`.
     embedding_ : Embedding
         `truth` and `prediction` points (L, M), `stress` (0 is perfect, 1 is a single point), `n_iter`, `converged`,
-        `history`.
+        `history`, `landmarks`. With landmarks the stress is that of all pairs, estimated on a sample.
     codes_ : ndarray of shape (n, M)
         Points of the training rows.
     reconstruction_error_ : float
         Share of the training rows' label entries that come out wrong when the nearest candidate of a row's own point is
-        taken.
+        taken; of 1,000 rows at random where there are landmarks.
     cost_ : Cost
         The cost trained for; with "micro_f1" and "macro_f1" the one that labels are embedded for.
     decoder_ : str
@@ -191,6 +198,7 @@ class CLEMS(PosteriorClassifier):
         experts: Any = "auto",
         depths: Sequence[int] | None = None,
         sharpness: str | float = "auto",
+        landmarks: str | int | None = "auto",
         n_components: int | float | None = None,
         cost_transform: Literal["sqrt", "identity"] | Callable[[Floats], Floats] = "sqrt",
         candidates: Any = "observed",
@@ -209,6 +217,7 @@ class CLEMS(PosteriorClassifier):
         self.experts = experts
         self.depths = depths
         self.sharpness = sharpness
+        self.landmarks = landmarks
         self.n_components = n_components
         self.cost_transform = cost_transform
         self.candidates = candidates
@@ -284,7 +293,7 @@ class CLEMS(PosteriorClassifier):
             Rows are truths, columns predictions, both in the order of ``candidates_.labels``.
         """
         check_is_fitted(self)
-        wanted = self._dissimilarity()
+        wanted = self._dissimilarity(self.candidates_.labels, self.candidates_.labels)
         distance = euclidean_distances(self.embedding_.truth, self.embedding_.prediction)
         return np.asarray((distance - wanted) ** 2)
 
@@ -317,19 +326,24 @@ class CLEMS(PosteriorClassifier):
             raise ValueError(f"dtype must be 'float32' or 'float64'; got {self.dtype!r}.")
         self._fitted_transform, self._fitted_dtype = self._transform(), np.dtype(self.dtype)
         size = check_components(self.n_components, Y.shape[1])
+        stops: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
         self.candidates_ = candidates = choose_candidates(Y, self.candidates, self.cost_, random_state, weight)
-        dissimilarity = self._dissimilarity()
-        self.embedding_ = embedding = mirrored_smacof(
-            dissimilarity,
-            label_start(candidates.labels, size, random_state),
-            candidates.weight,
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
+        labels = candidates.labels
+        if (number := number_of_landmarks(self.landmarks, len(candidates))) is None:
+            wanted, first = self._dissimilarity(labels, labels), label_start(labels, size, random_state)
+            embedding = mirrored_smacof(wanted, first, candidates.weight, **stops)
+        else:
+            size = min(size, MOST_COMPONENTS) if self.n_components is None else size
+            wanted_of, own = partial(self._dissimilarity, dtype=np.float32), candidates.weight
+            embedding = embed_by_landmarks(
+                labels, own, wanted_of, size, number, random_state, **stops, n_jobs=self.n_jobs
+            )
+        self.embedding_ = embedding
         self.n_iter_ = embedding.n_iter
         roles = embedding.truth, embedding.prediction
         self._learned, self._decoded = roles if self.roles == "mirrored" else roles[::-1]
-        self.reconstruction_error_ = self._entries_lost(Y, weight)
+        some = slice(None) if number is None else rows_to_hold_out(len(candidates.index), random_state)
+        self.reconstruction_error_ = self._entries_lost(Y, weight, some)
         self._say(
             f"embedding: {len(candidates)} label vectors in {size} dimensions, "
             f"stress {embedding.stress:.2g} after {embedding.n_iter} steps in {perf_counter() - start:.1f} s"
@@ -499,13 +513,14 @@ class CLEMS(PosteriorClassifier):
         varies = (share > 0) & (share < 1)
         return labels if paper else labels / np.sqrt(share * (1 - share), where=varies, out=np.ones_like(share))
 
-    def _entries_lost(self, Y: Labels, weight: Weights) -> float:
-        """Share of label entries that come out wrong when each row's own point is decoded."""
-        labels, index = self.candidates_.labels, self.candidates_.index
-        decoded = labels[nearest(self._learned, self._decoded)]
-        blocks = row_blocks(len(index), labels.shape[1])
-        wrong = [(as_dense(Y[rows]) != decoded[index[rows]]).mean(axis=1) for rows in blocks]
-        return float(np.average(np.concatenate(wrong), weights=weight))
+    def _entries_lost(self, Y: Labels, weight: Weights, some: Any) -> float:
+        """Share of label entries of some rows that come out wrong when each row's own point is decoded."""
+        labels, own = self.candidates_.labels, self.candidates_.index[some]
+        distinct, index = np.unique(own, return_inverse=True)
+        decoded = labels[nearest(self._learned[distinct], self._decoded)]
+        blocks, truth = row_blocks(len(index), labels.shape[1]), Y[some]
+        wrong = [(as_dense(truth[rows]) != decoded[index[rows]]).mean(axis=1) for rows in blocks]
+        return float(np.average(np.concatenate(wrong), weights=None if weight is None else weight[some]))
 
     def _decoders(self) -> list[str]:
         """List the decoders to choose from, the usual last."""
@@ -562,11 +577,10 @@ class CLEMS(PosteriorClassifier):
             raise ValueError(f"cost_transform must be one of {names} or a function; got {self.cost_transform!r}.")
         return TRANSFORMS[self.cost_transform]
 
-    def _dissimilarity(self) -> Floats:
-        """Transform the costs of all pairs of candidates, truth in rows: ``D_ij = √cost(S_i, S_j)``."""
-        labels, dtype = self.candidates_.labels, self._fitted_dtype
-        costs = self.cost_.of_pairs(labels, labels, dtype)
-        dissimilarity = np.asarray(self._fitted_transform(costs), dtype)
+    def _dissimilarity(self, truths: Labels, predictions: Labels, dtype: Any = None) -> Floats:
+        """Transform the costs of all pairs of label vectors, truths in rows: ``D_ij = √cost(S_i, S_j)``."""
+        costs = self.cost_.of_pairs(truths, predictions, dtype or self._fitted_dtype)
+        dissimilarity = np.asarray(self._fitted_transform(costs), costs.dtype)
         if dissimilarity.shape != costs.shape or not (dissimilarity.min() >= 0 and dissimilarity.max() < np.inf):
             raise ValueError(
                 "cost_transform must turn an array of costs into finite distances of at least 0, one for one."
