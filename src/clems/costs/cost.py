@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
-from clems.arrays import Bits, Floats, Labels, row_blocks
+from clems.arrays import Bits, Floats, Integers, Labels, row_blocks
 from clems.costs import counts
 from clems.costs.by_name import Names, Numbers, nameless, names_of_pair, places_of
 from clems.costs.counts import Counts
@@ -192,6 +192,18 @@ class Cost(ABC):
         """Compute the greatest cost that a row of K labels can have; None where that is not known."""
         return None
 
+    def among(self, columns: Integers, K: int) -> Cost:
+        """Return the cost of truths and predictions that are given by some of K labels, the others being 0.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (k,)
+            Which labels are given.
+        K : int
+            How many labels there are.
+        """
+        return AmongCost(name=self.name, whole=self, columns=columns, total=K)
+
     @abstractmethod
     def _pairwise_with(self, P: Labels, dtype: DTypeLike) -> Callable[[Labels], Floats]:
         """Return the function from a block of truths to their costs against every row of P."""
@@ -219,6 +231,11 @@ class CountCost(Cost):
             costs = self.formula(Counts(tp, np.full_like(tp, truth), np.broadcast_to(sizes, tp.shape), float(K)))
             greatest = max(greatest, float(np.max(costs)))
         return greatest
+
+    def among(self, columns: Integers, K: int) -> Cost:  # noqa: ARG002
+        """Return the cost of label vectors that are given by some of K labels: it counts K labels all the same."""
+        assert self.formula is not None
+        return replace(self, formula=OfTotal(self.formula, float(K)))
 
     def _pairwise_with(self, P: Labels, dtype: DTypeLike) -> Callable[[Labels], Floats]:
         count, formula = counts.pairwise_with(P, dtype), self.formula
@@ -287,6 +304,11 @@ class PriceCost(Cost):
                     f"{self.name} has {len(prices)} {kind} prices for {K} labels; give one per label or one."
                 )
         return np.broadcast_to(fn, K), np.broadcast_to(fp, K)
+
+    def among(self, columns: Integers, K: int) -> Cost:
+        """Return the cost of label vectors that are given by some of K labels: the prices of these."""
+        fn, fp = (tuple(own[columns].tolist()) for own in self._prices(K))
+        return replace(self, false_negative=fn, false_positive=fp, threshold=PriceThreshold(fn, fp))
 
     def bound(self, K: int) -> float:
         """Compute the cost of a row with a mistake in each label, each of the dearer kind."""
@@ -377,6 +399,50 @@ class CallableCost(Cost):
                 f"{Y[where[0]].tolist()} and the prediction {P[where[-1]].tolist()}."
             )
         return value
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AmongCost(Cost):
+    """A cost of label vectors that are given by some of the labels, the others being 0; of any cost.
+
+    Attributes
+    ----------
+    whole : Cost
+        The cost of whole vectors.
+    columns : ndarray of shape (k,)
+        Which labels are given.
+    total : int
+        How many labels there are.
+    """
+
+    whole: Cost
+    columns: Integers
+    total: int
+
+    def _whole_of(self, Y: Labels) -> Bits:
+        vectors = np.zeros((Y.shape[0], self.total), np.uint8)
+        vectors[:, self.columns] = as_dense(Y)
+        return vectors
+
+    def of_rows(self, Y: Labels, P: Labels) -> NDArray[np.float64]:
+        """Compute the cost of each row of checked labels."""
+        return self.whole.of_rows(self._whole_of(Y), self._whole_of(P))
+
+    def _pairwise_with(self, P: Labels, dtype: DTypeLike) -> Callable[[Labels], Floats]:
+        costs_of = self.whole._pairwise_with(self._whole_of(P), dtype)
+        return lambda Y: costs_of(self._whole_of(Y))
+
+
+@dataclass(frozen=True)
+class OfTotal:
+    """A formula for counts of some of the labels only, the others being in neither vector."""
+
+    formula: Formula
+    total: float
+
+    def __call__(self, c: Counts) -> Floats:
+        """Cost of counts."""
+        return self.formula(Counts(c.tp, c.truth, c.predicted, self.total))
 
 
 def _lent(Y: Bits) -> NDArray[np.int64]:

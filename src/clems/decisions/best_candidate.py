@@ -13,6 +13,7 @@ from clems.arrays import Bits, Floats, Integers, dense_if_full, row_blocks
 from clems.costs.cost import Cost
 from clems.costs.counts import Counts
 from clems.decisions.search import GAIN, RARE, improved, improved_by_prefixes
+from clems.labels.matrix import as_dense
 
 if TYPE_CHECKING:
     from clems.posterior.distribution import Posterior
@@ -40,7 +41,7 @@ def best_candidate(posterior: Posterior, cost: Cost) -> tuple[Integers, Floats]:
 def searched_from_candidates(posterior: Posterior, cost: Cost) -> Bits:
     """Predict the best candidate of each row, improved by search."""
     best, least = best_candidate(posterior, cost)
-    decided = posterior.labels[best]
+    decided = as_dense(posterior.labels[best])
     rows = improvable(posterior, cost, best, least, (prefixes_help, changes_help))
     decided[rows] = improved(posterior.rows(rows), cost, decided[rows], least[rows])
     return decided
@@ -49,7 +50,7 @@ def searched_from_candidates(posterior: Posterior, cost: Cost) -> Bits:
 def roughly_searched_from_candidates(posterior: Posterior, cost: Cost) -> Bits:
     """Predict the best candidate of each row; if the cost depends on counts alone, or the best prefix."""
     best, least = best_candidate(posterior, cost)
-    decided = posterior.labels[best]
+    decided = as_dense(posterior.labels[best])
     if cost.formula is not None:
         rows = improvable(posterior, cost, best, least, (prefixes_help,))
         decided[rows] = improved_by_prefixes(posterior.rows(rows), cost, decided[rows], least[rows])

@@ -16,30 +16,62 @@ from scipy import sparse
 
 from clems.arrays import Bits, Floats, Integers, dense_if_full, row_blocks
 from clems.costs.cost import Cost
+from clems.costs.counts import Counts
+from clems.decisions.by_row import WIDE
 from clems.decisions.search import GAIN
+from clems.labels.matrix import as_dense
 
 if TYPE_CHECKING:
     from clems.posterior.distribution import Posterior
 
 FEW = 8  # sizes of truths that a rough decision distinguishes
+RARE = 1e-3  # probability of labels that are left out where there are many
 STRIDE = 8  # of the sizes of predictions that are tried first
 
 
 def best_of_each_size(posterior: Posterior, cost: Cost, allowed: range | None = None) -> Bits:
-    """Predict the vector of least expected cost of all 2^K, or of those of allowed sizes; for `affine_in_tp`."""
-    n, K = posterior.marginals.shape
+    """Predict the vector of least expected cost of all 2^K, or of those of allowed sizes; for `affine_in_tp`.
+
+    Of more than `WIDE` labels each row is decided by those that it may well have: labels of a smaller probability than
+    `RARE` are left out, but for as many as a budget asks for.
+    """
+    n, K = len(posterior), posterior.n_labels
     sizes = posterior.size_values
-    intercept, slope = (coefficients[sizes] for coefficients in affine_coefficients(cost, K))
-    most, fewest = hits_within(sizes[:, None], np.arange(K + 1), K)
+    decided = np.zeros((n, K), np.uint8)
+    if K <= WIDE:
+        for rows in row_blocks(n, K * (K + 1 + len(sizes)), 1 << 20):
+            decided[rows] = _best_of_each_size(*posterior.by_size(rows), cost, sizes, allowed, K)
+        return decided
+    for rows in row_blocks(n, K * (1 + len(sizes)), 1 << 20):
+        true, mass = posterior.by_size(rows)
+        for row, marginals in enumerate(true.sum(axis=1), rows.start):
+            columns = _probable_labels(marginals, 1 if allowed is None else allowed.start)
+            own = slice(row - rows.start, row - rows.start + 1)
+            part = _best_of_each_size(true[own][:, :, columns], mass[own], cost, sizes, allowed, K)
+            decided[row, columns] = part[0]
+    return decided
+
+
+def _probable_labels(marginals: Floats, least: int) -> Integers:
+    """Return the labels that are not rare, or so many of the most probable; in their order."""
+    columns = np.flatnonzero(marginals > RARE)
+    return columns if len(columns) >= least else np.sort(np.argsort(-marginals, kind="stable")[:least])
+
+
+def _best_of_each_size(
+    true: Floats, mass: Floats, cost: Cost, sizes: Integers, allowed: range | None, total: int
+) -> Bits:
+    """Predict the best vector of some of `total` labels, for rows of which `by_size` tells `true` and `mass`."""
+    K = true.shape[2]
+    intercept, slope = coefficients_of_sizes(cost, sizes, K, total)
+    most, fewest = hits_within(sizes[:, None], np.arange(K + 1), total)
     lowest = intercept + np.minimum(slope * most, slope * fewest)  # with as many hits as suit the cost
     may_be = np.isin(np.arange(K + 1), range(K + 1) if allowed is None else allowed)
-    decided = np.empty((n, K), np.uint8)
-    for rows in row_blocks(n, K * (K + 1 + len(sizes)), 1 << 20):
-        true, mass = posterior.by_size(rows)
-        best = _best_size(mass @ intercept, mass @ lowest, slope, true, may_be)
-        # Σ_s β(s, m) P(y_k = 1, |y| = s): the m labels with the smallest are predicted
-        order = np.einsum("sn,nsk->nk", slope[:, best], true).argsort(axis=1, kind="stable")
-        np.put_along_axis(decided[rows], order, first_of(best, K), axis=1)
+    best = _best_size(mass @ intercept, mass @ lowest, slope, true, may_be)
+    # Σ_s β(s, m) P(y_k = 1, |y| = s): the m labels with the smallest are predicted
+    order = np.einsum("sn,nsk->nk", slope[:, best], true).argsort(axis=1, kind="stable")
+    decided = np.empty((len(mass), K), np.uint8)
+    np.put_along_axis(decided, order, first_of(best, K), axis=1)
     return decided
 
 
@@ -51,7 +83,7 @@ def roughly_best_of_each_size(posterior: Posterior, cost: Cost) -> Bits:
     """
     n, K = posterior.marginals.shape
     sizes, size_index = np.unique(posterior.sizes, return_inverse=True)
-    intercept, slope = (coefficients[sizes] for coefficients in affine_coefficients(cost, K))
+    intercept, slope = coefficients_of_sizes(cost, sizes, K, K)
     if len(sizes) > FEW:
         similar = np.arange(len(sizes)) * FEW // len(sizes)
         intercept, slope = (
@@ -135,14 +167,27 @@ def by_size(share: Any, labels: Floats, size_index: Integers, count: int) -> tup
     entries = share.tocoo()
     # One row for each row and size of truth, so that one product sums up the truths of every size.
     apart = sparse.csr_array(
-        (entries.data, (entries.row * count + size_index[entries.col], entries.col)), (n * count, len(labels))
+        (entries.data, (entries.row * count + size_index[entries.col], entries.col)), (n * count, labels.shape[0])
     )
-    return (apart @ labels).reshape(n, count, K), apart.sum(axis=1).reshape(n, count)
+    sums: Any = apart @ labels
+    return as_dense(sums).reshape(n, count, K).astype(np.float64, copy=False), apart.sum(axis=1).reshape(n, count)
 
 
 def hits_within(s: Any, m: Any, K: int) -> tuple[Any, Any]:
     """Return how many of s true labels a prediction of m labels hits at most, and at least, if there are K."""
     return np.minimum(s, m), np.maximum(s + m - K, 0)
+
+
+def coefficients_of_sizes(cost: Cost, sizes: Integers, most_predicted: int, K: int) -> tuple[Floats, Floats]:
+    """Coefficients α and β for some numbers of true and up to so many predicted labels, shape (S, m + 1)."""
+    if cost.formula is None or K <= WIDE:
+        alpha, beta = affine_coefficients(cost, K)
+        return alpha[sizes, : most_predicted + 1], beta[sizes, : most_predicted + 1]
+    s, m = sizes[:, None].astype(np.float64), np.arange(most_predicted + 1.0)
+    most, fewest = hits_within(s, m, K)
+    highest, lowest = (cost.formula(Counts(tp, s, m, float(K))) for tp in (most, fewest))
+    beta = (highest - lowest) / np.maximum(most - fewest, 1)
+    return np.asarray(lowest - beta * fewest), np.asarray(beta)
 
 
 @lru_cache(8)

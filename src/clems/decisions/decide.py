@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from clems.arrays import Bits, Floats, row_blocks
 from clems.checks import check_count
 from clems.costs.cost import Cost
 from clems.decisions.best_candidate import best_candidate
+from clems.decisions.by_row import decided_by_row, own_parts
 from clems.decisions.nearest import nearest_candidate
 from clems.decisions.rules import Decide, rule_for
 from clems.decisions.search import expected_of_each
+from clems.labels.matrix import as_dense
 
 if TYPE_CHECKING:
     from clems.posterior.distribution import Posterior
@@ -39,14 +42,17 @@ def decide(posterior: Posterior, cost: Cost, sizes: range | None = None) -> Bits
     -------
     ndarray of shape (n, K)
     """
-    if sizes is None:
-        return rule_for(cost, posterior.rules).decide(posterior, cost)
-    return rule_for(cost, posterior.rules, budget=True).decide(posterior, cost, sizes)
+    rule = rule_for(cost, posterior.rules, budget=sizes is not None)
+    if rule.by_row and posterior.large:
+        return decided_by_row(posterior, cost, rule.decide, sizes)
+    return rule.decide(posterior, cost) if sizes is None else rule.decide(posterior, cost, sizes)
 
 
 def roughly_decide(posterior: Posterior, cost: Cost) -> Bits:
     """Predict nearly the same in less time, where the rule for the cost has a way to."""
     rule = rule_for(cost, posterior.rules)
+    if not rule.exact and rule.by_row and posterior.large:
+        return decided_by_row(posterior, cost, rule.rough or rule.decide)
     return (rule.rough or rule.decide)(posterior, cost)
 
 
@@ -54,6 +60,12 @@ def best_of_candidates(posterior: Posterior, cost: Cost) -> Bits:
     """Predict the candidate of least expected cost; for a cost without an exact rule, search from there."""
     if not rule_for(cost).exact:
         return decide(posterior, cost)
+    if posterior.large:
+        return decided_by_row(posterior, cost, _best_of_candidates)
+    return _best_of_candidates(posterior, cost)
+
+
+def _best_of_candidates(posterior: Posterior, cost: Cost) -> Bits:
     return np.asarray(posterior.labels[best_candidate(posterior, cost)[0]])
 
 
@@ -127,11 +139,13 @@ def summed_costs(posterior: Posterior, cost: Cost, predicted: Bits) -> Floats:
     if cost.gain is not None:
         return cost.of_rows(posterior.marginals, predicted)
     lengths = np.diff(posterior.share.indptr)
+    # Like the label vectors: both sparse, or both dense.
+    given: Any = sparse.csr_array(predicted) if sparse.issparse(posterior.labels) else predicted
     result = np.empty(len(predicted))
     for rows in row_blocks(len(predicted), int(lengths.max(initial=1)) * predicted.shape[1], 1 << 22):
         part = posterior.share[rows]
         owner = np.repeat(np.arange(part.shape[0]), lengths[rows])
-        costs = cost.of_rows(posterior.labels[part.indices], predicted[rows][owner])
+        costs = cost.of_rows(posterior.labels[part.indices], given[rows][owner])
         result[rows] = np.bincount(owner, part.data * costs, part.shape[0])
     return result
 
@@ -177,6 +191,8 @@ def top_k(posterior: Posterior, cost: Cost, predicted: Bits, k: int) -> TopK:
 
 def top_of_shared(posterior: Posterior, cost: Cost, predicted: Bits, k: int) -> TopK:
     """List the prediction and the best of the candidates that rows share."""
+    if posterior.large:
+        return top_of_many(posterior, cost, predicted, k)
     n, L = posterior.share.shape
     result = TopK(np.empty((n, k, predicted.shape[1]), np.uint8), np.empty((n, k)), np.empty((n, k)))
     between = cost.of_pairs(posterior.labels, posterior.labels)
@@ -194,6 +210,36 @@ def top_of_shared(posterior: Posterior, cost: Cost, predicted: Bits, k: int) -> 
         result.expected_cost[rows, 0] = expected_costs(part, cost, predictions)
         result.expected_cost[rows, 1:] = np.take_along_axis(expected, order, axis=1)
     return result
+
+
+def top_of_many(posterior: Posterior, cost: Cost, predicted: Bits, k: int) -> TopK:
+    """List the prediction and the best of each row's own candidates, or of all where it has fewer than so many."""
+    n, K = predicted.shape
+    result = TopK(np.zeros((n, k, K), np.uint8), np.empty((n, k)), np.empty((n, k)))
+    for row, own, columns in own_parts(posterior, predicted):
+        part = posterior.share[[row]]
+        truths, probability = posterior.labels[part.indices], part.data
+        if len(own.labels) > k:
+            candidates, expected = (
+                own.labels,
+                expected_of_each(cost.among(columns, K), own.share.data, own.labels, own.labels),
+            )
+        else:
+            columns, candidates = np.arange(K), posterior.labels
+            expected = expected_of_each(cost, probability, truths, candidates)
+        same = _is(candidates, predicted[row, columns])
+        order = np.argsort(np.where(same, np.inf, expected), kind="stable")[: k - 1]
+        listed = result.labels[row]
+        listed[0], listed[1:][:, columns] = predicted[row], as_dense(candidates[order])
+        result.probability[row] = [probability[_is(truths, vector)].sum() for vector in listed]
+        result.expected_cost[row] = expected_of_each(cost, probability, truths, listed)
+    return result
+
+
+def _is(labels: Any, vector: Bits) -> Any:
+    """Whether each of several label vectors is a given one, shape (L,)."""
+    hit, size = labels @ vector.astype(np.float64), labels.sum(axis=1, dtype=np.float64)
+    return (hit == size) & (size == vector.sum())
 
 
 def top_of_own(posterior: Posterior, cost: Cost, predicted: Bits, k: int) -> TopK:

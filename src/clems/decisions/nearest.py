@@ -8,6 +8,7 @@ import numpy as np
 
 from clems.arrays import Bits, Floats, Integers, row_blocks
 from clems.costs.cost import Cost
+from clems.labels.matrix import as_dense
 
 if TYPE_CHECKING:
     from clems.posterior.distribution import Posterior
@@ -35,4 +36,4 @@ def nearest(points: Floats, among: Floats) -> Integers:
 def nearest_candidate(posterior: Posterior, cost: Cost) -> Bits:  # noqa: ARG001
     """Predict the candidate whose point is nearest to the predicted one; the cost shaped the points."""
     assert posterior.embedded is not None
-    return np.asarray(posterior.labels[nearest(posterior.points, posterior.embedded)])
+    return as_dense(posterior.labels[nearest(posterior.points, posterior.embedded)])

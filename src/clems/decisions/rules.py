@@ -16,6 +16,7 @@ from clems.decisions.budget import greatest_gain
 from clems.decisions.by_size import best_of_each_size, roughly_best_of_each_size
 from clems.decisions.search import best_within, expected_of_each, improved, most_probable_of
 from clems.decisions.weighted_top import greatest_expected_weight
+from clems.labels.matrix import as_dense
 
 if TYPE_CHECKING:
     from clems.posterior.distribution import Posterior
@@ -41,6 +42,8 @@ class Rule:
         A quicker way to nearly the same decisions, for choices on held-out rows; None if there is none.
     budget : bool, default=False
         Whether it can decide among vectors of allowed sizes alone.
+    by_row : bool, default=False
+        Whether it decides row by row, by what each row has, where there are many label vectors or labels.
     """
 
     decide: Decide
@@ -48,6 +51,7 @@ class Rule:
     exact: bool
     rough: Decide | None = None
     budget: bool = False
+    by_row: bool = False
 
 
 def rule_for(cost: Cost, rules: Mapping[str, Rule] | None = None, *, budget: bool = False) -> Rule:
@@ -81,7 +85,7 @@ def most_likely(posterior: Posterior, cost: Cost, sizes: range | None = None) ->
     if sizes is not None:
         return _most_likely_within(posterior, sizes)
     best = [start + posterior.likelihood[start:end].argmax() for start, end in pairwise(posterior.share.indptr)]
-    return np.asarray(posterior.labels[posterior.share.indices[best]])
+    return as_dense(posterior.labels[posterior.share.indices[best]])
 
 
 def _most_likely_within(posterior: Posterior, sizes: range) -> Bits:
@@ -90,7 +94,8 @@ def _most_likely_within(posterior: Posterior, sizes: range) -> Bits:
     for row, (start, end) in enumerate(pairwise(posterior.share.indptr)):
         entries = start + np.flatnonzero(allowed[start:end])
         if len(entries):
-            decided[row] = posterior.labels[posterior.share.indices[entries[posterior.likelihood[entries].argmax()]]]
+            best = posterior.share.indices[entries[posterior.likelihood[entries].argmax()]]
+            decided[row] = as_dense(posterior.labels[[best]])[0]
     return decided
 
 
@@ -114,10 +119,16 @@ def least_expected(posterior: Posterior, cost: Cost, sizes: range | None = None)
 
 # The last that applies is used: the first one applies to all costs, and the cheaper of two comes later.
 RULES = {
-    "expected": Rule(least_expected, lambda _: True, exact=False, rough=roughly_searched_from_candidates, budget=True),
+    "expected": Rule(
+        least_expected, lambda _: True, exact=False, rough=roughly_searched_from_candidates, budget=True, by_row=True
+    ),
     "mode": Rule(most_likely, lambda cost: cost.uniform, exact=True, budget=True),
     "size": Rule(
-        best_of_each_size, lambda cost: cost.affine_in_tp, exact=True, rough=roughly_best_of_each_size, budget=True
+        best_of_each_size,
+        lambda cost: cost.affine_in_tp,
+        exact=True,
+        rough=roughly_best_of_each_size,
+        budget=True,
     ),
     "gain": Rule(greatest_gain, lambda cost: cost.gain is not None, exact=True, budget=True),
     "top": Rule(greatest_expected_weight, lambda cost: cost.top is not None, exact=True, budget=True),

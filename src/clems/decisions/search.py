@@ -220,5 +220,5 @@ def most_probable_of(marginals: Floats, number: int) -> Bits:
 
 def expected_of_each(cost: Cost, share: Floats, truths: Bits, predictions: Bits) -> Floats:
     """Compute the expected cost of each of several predictions under one distribution, ``Σ_i q_i · cost(S_i, P_j)``."""
-    blocks = row_blocks(len(predictions), len(truths))
+    blocks = row_blocks(predictions.shape[0], truths.shape[0])
     return np.concatenate([share @ cost.of_pairs(truths, predictions[block]) for block in blocks])

@@ -12,7 +12,9 @@ from scipy import sparse
 
 from clems.arrays import Bits, Integers, Labels, Weights, row_blocks
 from clems.costs.cost import Cost
-from clems.labels.matrix import as_labels
+from clems.labels.matrix import as_dense, as_labels
+
+SMALL = 1 << 24  # entries of labels, 16 MiB, up to which the distinct rows of sparse ones are dense
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +23,8 @@ class CandidateSet:
 
     Attributes
     ----------
-    labels : ndarray of shape (L, K)
-        The vectors, zeros and ones, no two alike.
+    labels : ndarray or CSR array of shape (L, K)
+        The vectors, zeros and ones, no two alike. They are sparse if the labels were, and too large to be dense.
     frequency : ndarray of shape (L,)
         Summed sample weight of the training rows of each vector; without weights, their number.
     index : ndarray of shape (n,)
@@ -30,12 +32,12 @@ class CandidateSet:
         Rows of sample weight zero are left out.
     """
 
-    labels: Bits
+    labels: Labels
     frequency: NDArray[np.float64]
     index: Integers
 
     def __len__(self) -> int:
-        return len(self.labels)
+        return int(self.labels.shape[0])
 
     @property
     def weight(self) -> NDArray[np.float64]:
@@ -80,13 +82,18 @@ def choose_candidates(
         labels = _given(how, observed.shape[1])
     if labels is not observed:
         index = _nearest(observed, labels, cost)[index]
-    frequency = np.bincount(index, weight, minlength=len(labels)).astype(np.float64)
+    frequency = np.bincount(index, weight, minlength=labels.shape[0]).astype(np.float64)
     return CandidateSet(labels, frequency, index)
 
 
-def distinct_rows(Y: Labels) -> tuple[Bits, Integers]:
-    """Distinct rows of a label matrix in lexicographic order, and which of them each row is."""
+def distinct_rows(Y: Labels) -> tuple[Labels, Integers]:
+    """Distinct rows of a label matrix in lexicographic order, and which of them each row is.
+
+    Those of a large sparse matrix are sparse, and in the order in which they come.
+    """
     n, K = Y.shape
+    if sparse.issparse(Y) and n * K > SMALL:
+        return _distinct_sparse_rows(Y)
     packed = np.empty((n, -(-K // 8)), np.uint8)
     for rows in row_blocks(n, K, 1 << 24):
         block = Y[rows]
@@ -97,12 +104,26 @@ def distinct_rows(Y: Labels) -> tuple[Bits, Integers]:
     return np.unpackbits(packed[first], axis=1, count=K), index.reshape(n)
 
 
-def _subsample(observed: Bits, size: Any, random_state: np.random.RandomState) -> Bits:
-    count = min(max(1, _count(size, len(observed))), len(observed))
-    return observed[np.sort(random_state.choice(len(observed), count, replace=False))]
+def _distinct_sparse_rows(Y: Any) -> tuple[Any, Integers]:
+    """Tell rows apart by two sums of 64 random bits of each of their labels, which no two sets of labels share."""
+    names = np.random.default_rng(0).integers(2**64, size=(Y.shape[1], 2), dtype=np.uint64)
+    bounds = np.concatenate([np.zeros((1, 2), np.uint64), np.cumsum(names[Y.indices], axis=0, dtype=np.uint64)])
+    sums = np.diff(bounds[Y.indptr], axis=0)  # modulo 2^64, as all sums here
+    keys = np.ascontiguousarray(sums).view([("first", np.uint64), ("second", np.uint64)]).ravel()
+    _, first, index = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return Y[first[order]], place[index.reshape(-1)]
 
 
-def _augment(observed: Bits, size: Any, random_state: np.random.RandomState) -> Bits:
+def _subsample(observed: Labels, size: Any, random_state: np.random.RandomState) -> Labels:
+    L = observed.shape[0]
+    return observed[np.sort(random_state.choice(L, min(max(1, _count(size, L)), L), replace=False))]
+
+
+def _augment(given: Labels, size: Any, random_state: np.random.RandomState) -> Bits:
+    observed = as_dense(given)
     K = observed.shape[1]
     wanted = len(observed) + _count(size, len(observed))
     if wanted > 2 ** min(K, 62) // 2:  # so many that drawing would keep hitting old ones, or not so many exist
@@ -114,15 +135,15 @@ def _augment(observed: Bits, size: Any, random_state: np.random.RandomState) -> 
         labels = observed
         while len(labels) < wanted:
             drawn = random_state.randint(0, 2, (wanted - len(labels), K), dtype=np.uint8)
-            labels = _without_repeats(np.concatenate([labels, drawn]))
-    return _without_repeats(labels)[:wanted]
+            labels = as_dense(_without_repeats(np.concatenate([labels, drawn])))
+    return as_dense(_without_repeats(labels)[:wanted])
 
 
-def _extend(observed: Bits, vectors: Any, _: np.random.RandomState) -> Bits:
-    return _without_repeats(np.concatenate([observed, _given(vectors, observed.shape[1])]))
+def _extend(observed: Labels, vectors: Any, _: np.random.RandomState) -> Labels:
+    return _without_repeats(_stacked(observed, _given(vectors, observed.shape[1])))
 
 
-WAYS: dict[str, Callable[[Bits, Any, np.random.RandomState], Bits]] = {
+WAYS: dict[str, Callable[[Labels, Any, np.random.RandomState], Labels]] = {
     "subsample": _subsample,
     "augment": _augment,
     "extend": _extend,
@@ -140,30 +161,39 @@ def _count(size: Any, observed: int) -> int:
     return int(size) if isinstance(size, (int, np.integer)) else round(size * observed)
 
 
-def _given(vectors: Any, K: int) -> Bits:
+def _stacked(some: Labels, others: Labels) -> Labels:
+    if sparse.issparse(some) or sparse.issparse(others):
+        return sparse.vstack([sparse.csr_array(some), sparse.csr_array(others)], "csr")
+    return np.concatenate([some, others])
+
+
+def _given(vectors: Any, K: int) -> Labels:
     if not sparse.issparse(vectors) and not isinstance(vectors, list) and np.ndim(vectors) != 2:
         raise ValueError(f"Candidates {vectors!r} are unknown; {ALLOWED}")
     labels = as_labels(vectors, "candidates")
     if labels.shape[0] == 0 or labels.shape[1] != K:
         raise ValueError(f"candidates must be one or more vectors of {K} labels; their shape is {labels.shape}.")
-    return _without_repeats(np.asarray(labels.toarray() if sparse.issparse(labels) else labels))
+    dense = sparse.issparse(labels) and labels.shape[0] * labels.shape[1] <= SMALL
+    return _without_repeats(as_dense(labels) if dense else labels)
 
 
-def _without_repeats(labels: Bits) -> Bits:
+def _without_repeats(labels: Labels) -> Labels:
     """Drop later copies of a row, keeping the order."""
     distinct, index = distinct_rows(labels)
-    first = np.full(len(distinct), len(labels))
-    np.minimum.at(first, index, np.arange(len(labels)))
-    return np.asarray(labels[np.sort(first)])
+    L = labels.shape[0]
+    first = np.full(distinct.shape[0], L)
+    np.minimum.at(first, index, np.arange(L))
+    return labels[np.sort(first)]
 
 
-def _nearest(observed: Bits, labels: Bits, cost: Cost) -> Integers:
+def _nearest(observed: Labels, labels: Labels, cost: Cost) -> Integers:
     """For each observed vector its place among the candidates, or that of the candidate of least cost to it."""
-    together, index = distinct_rows(np.concatenate([labels, observed]))
-    position = np.full(len(together), -1, np.intp)
-    position[index[: len(labels)]] = np.arange(len(labels))
-    nearest = position[index[len(labels) :]]
-    for rows in row_blocks(len(observed), len(labels)):
+    together, index = distinct_rows(_stacked(labels, observed))
+    L = labels.shape[0]
+    position = np.full(together.shape[0], -1, np.intp)
+    position[index[:L]] = np.arange(L)
+    nearest = position[index[L:]]
+    for rows in row_blocks(observed.shape[0], L):
         missing = np.flatnonzero(nearest[rows] < 0) + rows.start
         if len(missing):
             nearest[missing] = cost.of_pairs(observed[missing], labels).argmin(axis=1)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from clems.arrays import Floats, Integers
+from clems.labels.matrix import as_dense
 
 MOST = 400  # label sets on a map, more than which nobody can distinguish
 NEAREST = 3
@@ -108,7 +109,7 @@ def make_map(model: Any, most: int = MOST) -> LabelMap:
         )
     candidates, embedding = model.candidates_, model.embedding_
     order = np.argsort(-candidates.frequency, kind="stable")[:most]
-    labels = candidates.labels[order]
+    labels = as_dense(candidates.labels[order])
     points = np.concatenate([embedding.truth[order], embedding.prediction[order]]).astype(np.float64)
     flat, share = principal_plane(points)
     costs = model.cost_.of_pairs(labels, labels)

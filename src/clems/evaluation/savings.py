@@ -256,14 +256,14 @@ def constant_of(Y: Any, cost: Cost) -> Bits:
     return best_constant(cost, vectors, frequency.astype(np.float64))
 
 
-def best_constant(cost: Cost, labels: Bits, frequency: Floats) -> Bits:
+def best_constant(cost: Cost, labels: Labels, frequency: Floats) -> Bits:
     """Label vector of the least mean cost if truths are as frequent as given.
 
     That is the decision for a single row with this distribution: over all label vectors where the cost has an exact
     rule, else over these and what a search finds.
     """
     share = sparse.csr_array((frequency / frequency.sum())[None])
-    return np.asarray(Posterior(np.asarray(labels, np.uint8), share).decide(cost)[0])
+    return np.asarray(Posterior(labels.astype(np.uint8), share).decide(cost)[0])
 
 
 def compared(

@@ -330,7 +330,7 @@ class CLEMS(PosteriorClassifier):
         self.candidates_ = candidates = choose_candidates(Y, self.candidates, self.cost_, random_state, weight)
         labels = candidates.labels
         if (number := number_of_landmarks(self.landmarks, len(candidates))) is None:
-            wanted, first = self._dissimilarity(labels, labels), label_start(labels, size, random_state)
+            wanted, first = self._dissimilarity(labels, labels), label_start(as_dense(labels), size, random_state)
             embedding = mirrored_smacof(wanted, first, candidates.weight, **stops)
         else:
             size = min(size, MOST_COMPONENTS) if self.n_components is None else size
@@ -506,20 +506,24 @@ class CLEMS(PosteriorClassifier):
             return lambda posterior: DECODERS[self.decoder_].decide(posterior, self.cost_)
         return super()._decision_by(criterion)
 
-    def _label_targets(self, paper: bool) -> Floats:
+    def _label_targets(self, paper: bool) -> Any:
         """Labels of the candidates, which every other tree is grown on: of one variance, so that rare ones count."""
-        labels = self.candidates_.labels.astype(np.float64)
-        share = np.average(labels, axis=0, weights=self.candidates_.frequency)
+        labels, frequency = self.candidates_.labels.astype(np.float64), self.candidates_.frequency
+        large = sparse.issparse(labels)
+        share = frequency @ labels / frequency.sum() if large else np.average(labels, axis=0, weights=frequency)
         varies = (share > 0) & (share < 1)
-        return labels if paper else labels / np.sqrt(share * (1 - share), where=varies, out=np.ones_like(share))
+        deviation = np.sqrt(share * (1 - share), where=varies, out=np.ones_like(share))
+        if large:
+            return labels if paper else sparse.csr_array(labels.multiply(1 / deviation))
+        return labels if paper else labels / deviation
 
     def _entries_lost(self, Y: Labels, weight: Weights, some: Any) -> float:
         """Share of label entries of some rows that come out wrong when each row's own point is decoded."""
         labels, own = self.candidates_.labels, self.candidates_.index[some]
         distinct, index = np.unique(own, return_inverse=True)
-        decoded = labels[nearest(self._learned[distinct], self._decoded)]
+        decoded = nearest(self._learned[distinct], self._decoded)[index]
         blocks, truth = row_blocks(len(index), labels.shape[1]), Y[some]
-        wrong = [(as_dense(truth[rows]) != decoded[index[rows]]).mean(axis=1) for rows in blocks]
+        wrong = [(as_dense(truth[rows]) != as_dense(labels[decoded[rows]])).mean(axis=1) for rows in blocks]
         return float(np.average(np.concatenate(wrong), weights=None if weight is None else weight[some]))
 
     def _decoders(self) -> list[str]:

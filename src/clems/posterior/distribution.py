@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from clems.arrays import Bits, Floats, Integers
+from clems.arrays import Bits, Floats, Integers, Labels
 from clems.costs.cost import Cost
 from clems.costs.formulas import get_cost
 from clems.decisions.budget import allowed_sizes, check_price, handed_over
+from clems.decisions.by_row import MANY, WIDE, cut, labels_of, most_probable
 from clems.decisions.by_size import by_size
 from clems.decisions.decide import TopK, decide, summed_costs, top_k, top_of_own, top_of_shared
 from clems.decisions.rules import RULES, Rule
@@ -42,7 +43,7 @@ class Posterior:
 
     Parameters
     ----------
-    labels : ndarray of shape (L, K)
+    labels : ndarray or CSR array of shape (L, K)
         Label vectors, zeros and ones.
     share : CSR array of shape (n, L)
         How probable each vector is for each row; rows sum to 1.
@@ -74,10 +75,11 @@ class Posterior:
     """
 
     names: Iterable[Any] | None = None  # of labels, where probabilities came with them
+    _better_marginals = False  # than by summing up shares
 
     def __init__(
         self,
-        labels: Bits,
+        labels: Labels,
         share: Any,
         *,
         marginals: Floats | None = None,
@@ -92,6 +94,7 @@ class Posterior:
         self.likelihood: Floats = share.data if likelihood is None else likelihood
         self.embedded = embedded
         self._points = points
+        self._better_marginals = marginals is not None
         if marginals is not None:
             self.marginals = marginals
 
@@ -185,7 +188,13 @@ class Posterior:
         return int(self.share.shape[0])
 
     def __repr__(self) -> str:
-        return f"Posterior of {len(self)} rows over {len(self.labels)} label vectors of {self.labels.shape[1]} labels"
+        L, K = self.labels.shape
+        return f"Posterior of {len(self)} rows over {L} label vectors of {K} labels"
+
+    @property
+    def n_labels(self) -> int:
+        """How many labels there are, K."""
+        return int(self.labels.shape[1])
 
     @cached_property
     def marginals(self) -> Floats:
@@ -193,8 +202,8 @@ class Posterior:
         return marginals_of(self.share, self.labels)
 
     @cached_property
-    def float_labels(self) -> Floats:
-        """Label vectors as floats, as matrix products take them, shape (L, K)."""
+    def float_labels(self) -> Any:
+        """Label vectors as floats, as matrix products take them, shape (L, K); sparse if `labels` are."""
         return self.labels.astype(np.float64)
 
     @cached_property
@@ -227,6 +236,36 @@ class Posterior:
         return by_size(self.share[rows], self.float_labels, size_index, len(values))
 
     @property
+    def large(self) -> bool:
+        """Whether there are so many label vectors or labels that each row is decided by those it has."""
+        if not self.shared:
+            return False
+        L, K = self.labels.shape
+        return bool(L > MANY or K > WIDE or sparse.issparse(self.labels))
+
+    def own(self, row: int, more: Integers, least: int = 0) -> tuple[Posterior, Integers]:
+        """Return the posterior of a row over its own label vectors and their labels, and which labels these are.
+
+        Parameters
+        ----------
+        row : int
+            Which row.
+        more : ndarray of int
+            Labels that take part whether a vector has them or not.
+        least : int, default=0
+            How many labels take part at least.
+        """
+        entries = slice(self.share.indptr[row], self.share.indptr[row + 1])
+        kept = most_probable(self.share.data[entries])
+        index, share = self.share.indices[entries][kept], self.share.data[entries][kept]
+        vectors = self.labels[index]
+        columns = labels_of(vectors, more, least)
+        width = len(kept)
+        part = sparse.csr_array((share / share.sum(), np.arange(width), np.array([0, width])), (1, width))
+        marginals = self.marginals[row : row + 1, columns] if self._better_marginals else None
+        return Posterior(cut(vectors, columns), part, marginals=marginals), columns
+
+    @property
     def rules(self) -> Mapping[str, Rule]:
         """Rules by which this kind of posterior is decided; the last that applies to a cost is used."""
         return RULES
@@ -241,10 +280,11 @@ class Posterior:
     def rows(self, rows: Any) -> Posterior:
         """Return the posterior of some rows, by their numbers or a slice."""
         likelihood = sparse.csr_array((self.likelihood, self.share.indices, self.share.indptr), self.share.shape)
+        known = "marginals" in vars(self) or not self.large
         part = Posterior(
             self.labels,
             self.share[rows],
-            marginals=self.marginals[rows],
+            marginals=self.marginals[rows] if known else None,
             likelihood=likelihood[rows].data,
             shared=self.shared,
             points=None if self._points is None else lambda: self.points[rows],
@@ -310,7 +350,7 @@ class Posterior:
         array([False,  True])
         """
         given, price = self._cost_in_order(cost), check_price(abstain_at)
-        decided = decide(self, given, allowed_sizes(at_most, exactly, self.marginals.shape[1]))
+        decided = decide(self, given, allowed_sizes(at_most, exactly, self.n_labels))
         return decided if price is None else handed_over(decided, self.expected_of(given, decided), price)
 
     def expected_cost(self, P: Any, cost: str | Cost | Callable[[Any, Any], Any] = "f1") -> Floats:
@@ -328,9 +368,9 @@ class Posterior:
         ndarray of shape (n,)
         """
         predicted = as_dense(as_labels(P, "the prediction"))
-        if predicted.shape != self.marginals.shape:
+        if predicted.shape != (len(self), self.n_labels):
             raise ValueError(
-                f"There must be a prediction of {self.marginals.shape[1]} labels for each of {len(self)} rows; "
+                f"There must be a prediction of {self.n_labels} labels for each of {len(self)} rows; "
                 f"their shape is {predicted.shape}."
             )
         return self.expected_of(self._cost_in_order(cost), predicted)
@@ -358,12 +398,12 @@ class Posterior:
 
     def _cost_in_order(self, cost: AnyCost) -> Cost:
         """Resolve a cost, prices by name in the order of the labels."""
-        return get_cost(cost).for_labels(range(self.marginals.shape[1]) if self.names is None else self.names)
+        return get_cost(cost).for_labels(range(self.n_labels) if self.names is None else self.names)
 
     @property
     def most_listed(self) -> int:
         """Most label vectors that `top_k` lists."""
-        return len(self.labels) if self.shared else self.labels.shape[1] + 1
+        return int(self.labels.shape[0]) if self.shared else self.labels.shape[1] + 1
 
     def top_of(self, cost: Cost, predicted: Bits, k: int) -> TopK:
         """Compute what `top_k` returns, for predictions and a number that have been checked."""
@@ -400,11 +440,11 @@ def sharpened(share: Any, power: float) -> Any:
     return sparse.csr_array((data / totals, share.indices, share.indptr), share.shape)
 
 
-def marginals_of(share: Any, labels: Bits) -> Floats:
+def marginals_of(share: Any, labels: Labels) -> Floats:
     """Compute how probable each label is for each row: ``p_k = Σ_i q_i S_ik``, shape (n, K)."""
-    few = sparse.issparse(share) and labels.mean() < SPARSE
-    sums = (share @ sparse.csr_array(labels, dtype=np.float64)).toarray() if few else share @ labels.astype(np.float64)
-    return np.asarray(np.minimum(sums, 1))  # up to rounding they are at most 1
+    few = sparse.issparse(labels) or (sparse.issparse(share) and labels.mean() < SPARSE)
+    sums = share @ (sparse.csr_array(labels, dtype=np.float64) if few else labels.astype(np.float64))
+    return np.asarray(np.minimum(as_dense(sums), 1))  # up to rounding they are at most 1
 
 
 def stacked(parts: Sequence[Posterior]) -> Posterior:

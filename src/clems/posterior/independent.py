@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from clems.arrays import Bits, Floats, Integers, row_blocks
+from clems.arrays import Bits, Floats, Integers, Labels, row_blocks
 from clems.costs.cost import Cost
 from clems.decisions.decide import TopK
 from clems.decisions.independent import expected_independent, independent_rules, top_independent
@@ -58,12 +58,17 @@ class IndependentPosterior(Posterior):
     def __repr__(self) -> str:
         return f"IndependentPosterior of {len(self)} rows over {self.marginals.shape[1]} independent labels"
 
+    @property
+    def n_labels(self) -> int:
+        """How many labels there are, K."""
+        return int(self.marginals.shape[1])
+
     @cached_property
     def _vectors(self) -> Posterior:
         return self.as_vectors()
 
     @property
-    def labels(self) -> Bits:  # type: ignore[override]
+    def labels(self) -> Labels:
         """Label vectors that stand for all."""
         return self._vectors.labels
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clems.arrays import Bits, Floats, Integers
+from clems.arrays import Floats, Integers, Labels
 from clems.posterior.distribution import Posterior
 from clems.posterior.source import SOURCES, Kind, Settings, Training
 from clems.trees.leaf_table import LeafCounts, LeafShares, sort_into_leaves
@@ -32,7 +32,7 @@ class ByLeaves:
 
     counts: LeafCounts
     shares: LeafShares
-    labels: Bits
+    labels: Labels
     points: Floats
     embedded: Floats
 
@@ -99,7 +99,7 @@ class LeafSource:
 
 def leaf_source(regressor: Any, training: Training, settings: Settings) -> LeafSource:
     """Sort the training rows into the leaves of trees: of grown `Trees`, or of a forest or tree of scikit-learn's."""
-    n, L = len(training.groups), len(training.labels)
+    n, L = len(training.groups), training.labels.shape[0]
     trees = regressor if isinstance(regressor, Trees) else trees_of(regressor, n, training.weight)
     unseen = trees.drawn[:, settings.rows] == 0
     rows, unseen = settings.rows[unseen.any(axis=0)], unseen[:, unseen.any(axis=0)]

@@ -13,6 +13,7 @@ from clems.arrays import Bits, Floats, Integers, Weights
 from clems.costs.cost import Cost
 from clems.costs.criteria import Criterion
 from clems.decisions.decide import roughly_decide
+from clems.labels.matrix import as_dense
 from clems.posterior.distribution import Posterior
 from clems.posterior.mixture import WEIGHTS, MixedPosterior, Mixture, mixing_parts, mixing_shares
 from clems.posterior.one_standard_error import log_loss_per_row, once, one_standard_error, root_of_ratio, valley
@@ -56,7 +57,7 @@ class HeldOutRows:
         """How frequent candidates are among the training rows other than each row, shape (m, L)."""
         prior = np.tile(self.frequency, (len(self.own), 1))
         taken = np.ones(len(self.own)) if self.weight is None else self.weight
-        rows = np.flatnonzero((self.labels[self.own] == self.truth).all(axis=1))
+        rows = np.flatnonzero((as_dense(self.labels[self.own]) == self.truth).all(axis=1))
         rest = prior[rows, self.own[rows]] - taken[rows]
         prior[rows, self.own[rows]] = np.where(rest > 1e-9 * taken[rows], rest, 0)
         return np.asarray(prior / np.maximum(prior.sum(axis=1, keepdims=True), 1e-300))

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from clems.arrays import Bits, Floats, Integers, Weights
+from clems.arrays import Floats, Integers, Labels, Weights
 from clems.posterior.distribution import Posterior, stacked
 
 HELD_OUT = 1000  # training rows at most that are held out
@@ -72,7 +72,7 @@ class Training:
         Candidate of each.
     weight : ndarray of shape (n,) or None
         Sample weights.
-    labels : ndarray of shape (L, K)
+    labels : ndarray or CSR array of shape (L, K)
         Label vectors of the candidates.
     frequency : ndarray of shape (L,)
         How frequent each candidate is.
@@ -85,7 +85,7 @@ class Training:
     X: Any
     groups: Integers
     weight: Weights
-    labels: Bits
+    labels: Labels
     frequency: Floats
     points: Floats
     embedded: Floats
