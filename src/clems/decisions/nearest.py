@@ -8,6 +8,7 @@ import numpy as np
 
 from clems.arrays import Bits, Floats, Integers, row_blocks
 from clems.costs.cost import Cost
+from clems.decisions.nearest_index import index_of
 from clems.labels.matrix import as_dense
 
 if TYPE_CHECKING:
@@ -34,6 +35,11 @@ def nearest(points: Floats, among: Floats) -> Integers:
 
 
 def nearest_candidate(posterior: Posterior, cost: Cost) -> Bits:  # noqa: ARG001
-    """Predict the candidate whose point is nearest to the predicted one; the cost shaped the points."""
-    assert posterior.embedded is not None
-    return as_dense(posterior.labels[nearest(posterior.points, posterior.embedded)])
+    """Predict the candidate whose point is nearest to the predicted one; the cost shaped the points.
+
+    Of many candidates it is found by an index where faiss is installed, else by looking at all of them in blocks.
+    """
+    points, embedded = posterior.points, posterior.embedded
+    assert embedded is not None
+    index = index_of(embedded, points, lambda some: nearest(some, embedded))
+    return as_dense(posterior.labels[nearest(points, embedded) if index is None else index(points)])
