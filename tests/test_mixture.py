@@ -9,6 +9,8 @@ from scipy.special import logit
 
 from clems import COSTS, CRITERIA, Posterior
 from clems.costs.criteria import mean_of
+from clems.posterior import mixture as mixture_module
+from clems.posterior import mixture_choice as choice_module
 from clems.posterior.mixture import NEGLIGIBLE, PRIOR, WEIGHTS, MixedPosterior, Mixture, evidence_of, mixed
 from clems.posterior.mixture_choice import HeldOutRows, mixture_for
 
@@ -126,3 +128,29 @@ def test_a_row_does_not_count_itself_among_the_frequent(weight):
     np.testing.assert_allclose(rows.prior[0], (FREQUENCY - [taken, 0, 0, 0]) / (10 - taken))
     np.testing.assert_allclose(rows.prior[1], [4 / 9, 3 / 9, 2 / 9, 0])
     np.testing.assert_allclose(rows.prior[2], PRIORS)
+
+
+def test_many_candidates_are_mixed_among_those_in_the_leaves(monkeypatch):
+    rng = np.random.default_rng(0)
+    labels = np.unpackbits(np.arange(64, dtype=np.uint8)[:, None], axis=1)[:, 2:]
+    frequency = rng.integers(1, 9, 64).astype(float)
+    share = rng.dirichlet(np.full(64, 0.1), size=30)
+    share[share < 1e-3] = 0
+    share = sparse.csr_array(share / share.sum(axis=1, keepdims=True))
+    evidence = rng.standard_normal((30, 6))
+    own = rng.integers(64, size=30)
+    everywhere = HeldOutRows(labels, share, evidence, frequency, own, labels[own], None)
+    mixture = Mixture(0.8, 0.5)
+    wanted = everywhere.posterior(mixture).share.toarray() * (share.toarray() > 0)
+    wanted /= wanted.sum(axis=1, keepdims=True)
+    dense_prior = everywhere.prior
+    monkeypatch.setattr(mixture_module, "MANY", 10)
+    monkeypatch.setattr(choice_module, "MANY", 10)
+    for vectors in (labels, sparse.csr_array(labels)):
+        rows = HeldOutRows(vectors, share, evidence, frequency, own, labels[own], None)
+        np.testing.assert_allclose(rows.prior.toarray(), dense_prior * (share.toarray() > 0), rtol=1e-12)
+        found = rows.posterior(mixture)
+        assert abs(found.share.toarray() - wanted).max() < 2e-3  # what is negligible is another
+        some = found.rows(np.array([3, 7]))
+        np.testing.assert_allclose(some.share.toarray(), found.share.toarray()[[3, 7]])
+        assert len(rows.with_mixtures(mixture, (0.5, 1.0)).mixtures) > 1

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import logit
 
-from clems.arrays import Bits, Floats
+from clems.arrays import Floats, Labels, row_blocks
 from clems.posterior.distribution import SPARSE, Posterior, sharpened
 
 WEIGHTS = (0.15, 0.3, 0.5, 0.75)  # of experts to choose from, beside 0
@@ -29,6 +29,7 @@ PRIOR = 0.01  # ε
 SURE = 1e-4  # probabilities of experts nearer to 0 or 1 count as if they were this far
 DIGITS = 20  # binary digits of evidence
 NEGLIGIBLE = 1e-3  # most that shares of a row that are left out may add up to
+MANY = 50_000  # candidates above which only those in the leaves of a row are mixed
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def evidence_of(probabilities: Sequence[Floats], prior: Floats) -> Floats:
     return np.asarray(np.ldexp(np.rint(np.ldexp(evidence, DIGITS)), -DIGITS))
 
 
-def mixed(share: Any, labels: Bits, evidence: Floats | None, prior: Floats, mixture: Mixture) -> Any:
+def mixed(share: Any, labels: Labels, evidence: Floats | None, prior: Floats, mixture: Mixture) -> Any:
     """Mix the shares of a forest with the evidence of experts.
 
     Parameters
@@ -70,7 +71,7 @@ def mixed(share: Any, labels: Bits, evidence: Floats | None, prior: Floats, mixt
     evidence : ndarray of shape (n, K) or None
         The experts'; it may be None if they have no weight.
     prior : ndarray of shape (L,) or (n, L)
-        How frequent candidates are.
+        How frequent candidates are; of more than `MANY` also a CSR array with an entry for each of `share`.
     mixture : Mixture
         Sharpness and weight.
 
@@ -84,8 +85,10 @@ def mixed(share: Any, labels: Bits, evidence: Floats | None, prior: Floats, mixt
     return sparse.csr_array(mixing_shares(*mixing_parts(share, labels, evidence, prior), mixture))
 
 
-def mixing_parts(share: Any, labels: Bits, evidence: Floats, prior: Floats) -> tuple[Floats, Floats]:
+def mixing_parts(share: Any, labels: Labels, evidence: Floats, prior: Any) -> tuple[Any, Any]:
     """Compute what does not depend on sharpness and weight.
+
+    Of more than `MANY` candidates both are CSR arrays with an entry for each of `share`.
 
     Returns
     -------
@@ -94,6 +97,14 @@ def mixing_parts(share: Any, labels: Bits, evidence: Floats, prior: Floats) -> t
     experts : ndarray of shape (n, L)
         ``Σ_k S_ik (logit p_k − logit π_k)``.
     """
+    if labels.shape[0] > MANY:
+        own_prior = prior[share.indices] if prior.ndim == 1 else prior.data
+        with np.errstate(divide="ignore"):
+            own_forest = np.log((1 - PRIOR) * share.data + PRIOR * own_prior)
+        return tuple(
+            sparse.csr_array((data, share.indices, share.indptr), share.shape)
+            for data in (own_forest, _evidence_for_entries(share, sparse.csr_array(labels), evidence))
+        )
     with np.errstate(divide="ignore"):
         forest = np.log((1 - PRIOR) * share.toarray() + PRIOR * prior)
     if labels.mean() < SPARSE:
@@ -101,14 +112,41 @@ def mixing_parts(share: Any, labels: Bits, evidence: Floats, prior: Floats) -> t
     return forest, evidence @ labels.T.astype(np.float64)
 
 
-def mixing_shares(forest: Floats, experts: Floats, mixture: Mixture) -> Floats:
+def _evidence_for_entries(share: Any, labels: Any, evidence: Floats) -> Floats:
+    """Compute ``Σ_k S_ik evidence_k`` for each entry of shares, a block of rows at a time."""
+    sums = np.empty(share.nnz)
+    for rows in row_blocks(share.shape[0], max(1, share.nnz // max(1, share.shape[0]))):
+        bounds = share.indptr[rows.start : rows.stop + 1]
+        vectors = labels[share.indices[bounds[0] : bounds[-1]]]
+        owner = np.repeat(np.arange(rows.start, rows.stop), np.diff(bounds))
+        sizes = np.diff(vectors.indptr)
+        of_labels = evidence[np.repeat(owner, sizes), vectors.indices]
+        sums[bounds[0] : bounds[-1]] = np.bincount(np.repeat(np.arange(len(owner)), sizes), of_labels, len(owner))
+    return sums
+
+
+def mixing_shares(forest: Any, experts: Any, mixture: Mixture) -> Any:
     """Compute ``exp(sharpness · forest + weight · experts)``, normalised, without what is negligible, shape (n, L)."""
+    if sparse.issparse(forest):
+        return _mixing_entries(forest, experts, mixture)
     z = mixture.sharpness * forest + mixture.weight * experts
     z -= z.max(axis=1, keepdims=True)
     q = np.exp(z, out=z)
     q[q < NEGLIGIBLE / q.shape[1] * q.sum(axis=1, keepdims=True)] = 0
     q /= q.sum(axis=1, keepdims=True)
     return np.asarray(q)
+
+
+def _mixing_entries(forest: Any, experts: Any, mixture: Mixture) -> Any:
+    """Compute the same for the entries of CSR arrays that have rows of at least one."""
+    starts, lengths = forest.indptr[:-1], np.diff(forest.indptr)
+    z = mixture.sharpness * forest.data + mixture.weight * experts.data
+    q = np.exp(z - np.repeat(np.maximum.reduceat(z, starts), lengths))
+    q[q < NEGLIGIBLE * np.repeat(np.add.reduceat(q, starts) / lengths, lengths)] = 0
+    q /= np.repeat(np.add.reduceat(q, starts), lengths)
+    shares = sparse.csr_array((q, forest.indices.copy(), forest.indptr.copy()), forest.shape)
+    shares.eliminate_zeros()
+    return shares
 
 
 class MixedPosterior(Posterior):

@@ -8,14 +8,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from clems.arrays import Bits, Floats, Integers, Weights
+from clems.arrays import Bits, Floats, Integers, Labels, Weights
 from clems.costs.cost import Cost
 from clems.costs.criteria import Criterion
 from clems.decisions.decide import roughly_decide
 from clems.labels.matrix import as_dense
 from clems.posterior.distribution import Posterior
-from clems.posterior.mixture import WEIGHTS, MixedPosterior, Mixture, mixing_parts, mixing_shares
+from clems.posterior.mixture import MANY, WEIGHTS, MixedPosterior, Mixture, mixing_parts, mixing_shares
 from clems.posterior.one_standard_error import log_loss_per_row, once, one_standard_error, root_of_ratio, valley
 
 
@@ -43,7 +44,7 @@ class HeldOutRows:
         What there is to choose from, the forest alone first.
     """
 
-    labels: Bits
+    labels: Labels
     share: Any
     evidence: Floats | None
     frequency: Floats
@@ -53,13 +54,24 @@ class HeldOutRows:
     mixtures: tuple[Mixture, ...] = ()
 
     @property
-    def prior(self) -> Floats:
-        """How frequent candidates are among the training rows other than each row, shape (m, L)."""
-        prior = np.tile(self.frequency, (len(self.own), 1))
+    def prior(self) -> Any:
+        """How frequent candidates are among the training rows other than each row, shape (m, L).
+
+        Of many candidates it is a CSR array with an entry for each share.
+        """
         taken = np.ones(len(self.own)) if self.weight is None else self.weight
-        rows = np.flatnonzero((as_dense(self.labels[self.own]) == self.truth).all(axis=1))
-        rest = prior[rows, self.own[rows]] - taken[rows]
-        prior[rows, self.own[rows]] = np.where(rest > 1e-9 * taken[rows], rest, 0)
+        counted = (as_dense(self.labels[self.own]) == self.truth).all(axis=1)  # whose candidate is its own vector
+        rest = self.frequency[self.own] - taken
+        rest = np.where(rest > 1e-9 * taken, rest, 0)
+        if len(self.frequency) > MANY:
+            owner = np.repeat(np.arange(len(self.own)), np.diff(self.share.indptr))
+            known = self.frequency[self.share.indices]
+            own = counted[owner] & (self.share.indices == self.own[owner])
+            known[own] = rest[owner[own]]
+            known /= (self.frequency.sum() - np.where(counted, self.frequency[self.own] - rest, 0))[owner]
+            return sparse.csr_array((known, self.share.indices, self.share.indptr), self.share.shape)
+        prior, rows = np.tile(self.frequency, (len(self.own), 1)), np.flatnonzero(counted)
+        prior[rows, self.own[rows]] = rest[rows]
         return np.asarray(prior / np.maximum(prior.sum(axis=1, keepdims=True), 1e-300))
 
     def posterior(self, mixture: Mixture) -> Posterior:
@@ -90,7 +102,7 @@ class HeldOutRows:
 
         def log_losses(weight: float, sharpness: float) -> Floats:
             share = mixing_shares(base, evidence, Mixture(sharpness, weight))
-            return log_loss_per_row(np.minimum(share @ labels, 1), self.truth)
+            return log_loss_per_row(np.minimum(as_dense(share @ labels), 1), self.truth)
 
         mixtures, sharpness = [alone], alone.sharpness
         for weight in WEIGHTS:  # the best sharpness beside one weight is near that beside the next
