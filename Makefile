@@ -1,4 +1,4 @@
-.PHONY: any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-columns bench-embeddings bench-independent bench-joint bench-memory bench-runner bench-commands bench-guarantee paper choices decisions depths forests embedded experts rivals directly prices tickets study against printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
+.PHONY: any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-columns bench-embeddings bench-independent bench-joint bench-memory bench-runner bench-scale bench-commands bench-guarantee paper choices decisions depths forests embedded experts rivals directly prices tickets study against printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -47,6 +47,9 @@ bench-memory: $(VENV)/.bench  ## Memory of fit beyond features and trees, beside
 
 bench-guarantee: $(VENV)/.bench  ## How often promises of GuaranteedCost are broken; needs CLEMS_DATA; about ten minutes.
 	$(BIN)/python -m benchmarks.guarantee --output benchmarks/results/guarantee.md
+
+bench-scale: $(VENV)/.ann $(VENV)/.bench  ## How time and memory grow up to a million label vectors, on generated data; about an hour.
+	$(BIN)/python -m benchmarks.scale --output benchmarks/results/scale.md --figure docs/figures/scale.png
 
 bench-runner: $(VENV)/.dask  ## What running trials costs by itself; about two minutes.
 	$(BIN)/python -m benchmarks.runner --output benchmarks/results/runner.md

@@ -11,8 +11,8 @@ from clems import CLEMS, COSTS, Posterior, get_cost, weighted_hamming
 from clems.costs.at_k import psp_at
 from clems.decisions import by_row, by_size
 from clems.decisions.by_row import most_probable
-from clems.embedding import candidates
 from clems.embedding.candidates import choose_candidates, distinct_rows
+from clems.labels import matrix
 from clems.posterior import distribution
 
 K = 12
@@ -161,7 +161,7 @@ def test_no_pairs_of_all_candidates_are_compared(monkeypatch):
 def test_sparse_candidates_are_the_dense_ones(how, monkeypatch):
     Y = zipf_rows(200, 90, 30)
     dense = choose_candidates(Y.toarray(), how, COSTS["f1"], np.random.RandomState(0))
-    monkeypatch.setattr(candidates, "SMALL", 0)
+    monkeypatch.setattr(matrix, "SMALL", 0)
     found = choose_candidates(Y, how, COSTS["f1"], np.random.RandomState(0))
     assert sparse.issparse(found.labels)
     if how[0] == "subsample":  # which takes others, as the order is another
@@ -177,7 +177,7 @@ def test_clems_with_sparse_candidates(monkeypatch):
     Y = zipf_rows(500, 200, 40)
     X = words_of(Y, 200)
     dense = CLEMS(n_trees=20, random_state=0).fit(X[:350], Y[:350])
-    monkeypatch.setattr(candidates, "SMALL", 0)
+    monkeypatch.setattr(matrix, "SMALL", 0)
     model = CLEMS(n_trees=20, random_state=0, landmarks=60).fit(X[:350], Y[:350])
     assert sparse.issparse(model.candidates_.labels)
     assert model.score(X[350:], Y[350:]) > 0.97 * dense.score(X[350:], Y[350:])

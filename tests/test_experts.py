@@ -142,3 +142,21 @@ def test_labels_that_do_not_vary_are_known():
     model = CLEMS("f1", n_trees=24, random_state=0).fit(WORDS[TRAIN], labels[TRAIN])
     assert np.array_equal(model.predict(WORDS[TEST])[:, 4:], labels[TEST][:, 4:])
     assert model.mixture_.weight > 0
+
+
+@pytest.mark.parametrize("kind", EXPERTS)
+@pytest.mark.parametrize("most", [10, 4000])
+def test_sparse_labels_train_the_same_expert(kind, most, monkeypatch):
+    monkeypatch.setattr("clems.posterior.ridge_expert.MOST_ROWS", most)
+    monkeypatch.setattr("clems.posterior.ridge_expert.LANDMARKS", 30)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 20)) * (rng.random((60, 20)) < 0.2)
+    Y = (X[:, :5] + 0.1 * rng.standard_normal((60, 5)) > 0.3).astype(np.uint8)
+    Y[:, 3], Y[:, 4] = 0, 1  # labels that do not vary
+    found = [
+        EXPERTS[kind].fit(X, labels, None, np.arange(12), np.random.RandomState(0))
+        for labels in (Y, sparse.csr_array(Y))
+    ]
+    (expert, held_out), (other, other_held_out) = found
+    np.testing.assert_allclose(other_held_out, held_out, atol=1e-9)
+    np.testing.assert_allclose(other(X), expert(X), atol=1e-9)

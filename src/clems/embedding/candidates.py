@@ -12,9 +12,7 @@ from scipy import sparse
 
 from clems.arrays import Bits, Integers, Labels, Weights, row_blocks
 from clems.costs.cost import Cost
-from clems.labels.matrix import as_dense, as_labels
-
-SMALL = 1 << 24  # entries of labels, 16 MiB, up to which the distinct rows of sparse ones are dense
+from clems.labels.matrix import as_dense, as_labels, dense_if_small, is_large
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +90,7 @@ def distinct_rows(Y: Labels) -> tuple[Labels, Integers]:
     Those of a large sparse matrix are sparse, and in the order in which they come.
     """
     n, K = Y.shape
-    if sparse.issparse(Y) and n * K > SMALL:
+    if is_large(Y):
         return _distinct_sparse_rows(Y)
     packed = np.empty((n, -(-K // 8)), np.uint8)
     for rows in row_blocks(n, K, 1 << 24):
@@ -173,8 +171,7 @@ def _given(vectors: Any, K: int) -> Labels:
     labels = as_labels(vectors, "candidates")
     if labels.shape[0] == 0 or labels.shape[1] != K:
         raise ValueError(f"candidates must be one or more vectors of {K} labels; their shape is {labels.shape}.")
-    dense = sparse.issparse(labels) and labels.shape[0] * labels.shape[1] <= SMALL
-    return _without_repeats(as_dense(labels) if dense else labels)
+    return _without_repeats(dense_if_small(labels))
 
 
 def _without_repeats(labels: Labels) -> Labels:

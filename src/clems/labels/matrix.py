@@ -11,6 +11,7 @@ from scipy import sparse
 from clems.arrays import Bits, Floats, Labels, canonical
 
 MOST_WEIGHT = 1e100  # of a row
+SMALL = 1 << 24  # entries of a sparse label matrix, 16 MiB, up to which it may become dense
 
 
 def as_labels(Y: Any, name: str = "Y") -> Labels:
@@ -67,6 +68,16 @@ def as_dense(Y: Labels) -> Bits:
     return np.asarray(Y.toarray() if sparse.issparse(Y) else Y)
 
 
+def is_large(Y: Labels) -> bool:
+    """Whether a label matrix is sparse and too large to become dense."""
+    return bool(sparse.issparse(Y) and Y.shape[0] * Y.shape[1] > SMALL)
+
+
+def dense_if_small(Y: Labels) -> Labels:
+    """Labels as an array, unless they are sparse and large."""
+    return Y if is_large(Y) else as_dense(Y)
+
+
 def _is_number(value: object) -> bool:
     try:
         float(value)  # type: ignore[arg-type]
@@ -120,8 +131,11 @@ def as_weights(weight: Any, n: int) -> NDArray[np.float64]:
     return weights
 
 
-def constant_labels(Y: Bits) -> Floats:
+def constant_labels(Y: Labels) -> Floats:
     """Return the value of each label that is the same in all rows, NaN for the others, shape (K,)."""
+    if sparse.issparse(Y):
+        share = Y.sum(axis=0, dtype=np.int64) / Y.shape[0]
+        return np.where((share == 0) | (share == 1), share, np.nan)
     return np.where((Y[0] == Y).all(axis=0), Y[0], np.nan)
 
 

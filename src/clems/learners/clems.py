@@ -30,7 +30,7 @@ from clems.decisions.nearest import nearest
 from clems.embedding.candidates import choose_candidates
 from clems.embedding.landmarks import MOST_COMPONENTS, embed_by_landmarks, number_of_landmarks
 from clems.embedding.smacof import label_start, mirrored_smacof
-from clems.labels.matrix import as_dense
+from clems.labels.matrix import as_dense, constant_labels, dense_if_small
 from clems.learners.by_posterior import AnyCost, PosteriorClassifier
 from clems.learners.cost_sensitive import as_expert
 from clems.learners.regression import fit_regressor, make_regressor
@@ -406,15 +406,18 @@ class CLEMS(PosteriorClassifier):
         rows = source.rows
         if not experts or not len(rows):
             return None
-        start, labels, held_out = perf_counter(), as_dense(Y), []
-        if (labels == labels[0]).all():
+        start, labels, held_out = perf_counter(), dense_if_small(Y), []
+        if not np.isnan(constant_labels(labels)).any():
             return None
         for name, fit in experts.items():
             self.experts_[name], probable = fit(X, labels, weight, rows, random_state)
             held_out.append(probable)
-        self._label_share = np.clip(
-            np.average(labels, axis=0, weights=weight), 0.5 / len(labels), 1 - 0.5 / len(labels)
+        n = labels.shape[0]
+        counted = np.ones(n) if weight is None else weight
+        share = (
+            counted @ labels / counted.sum() if sparse.issparse(labels) else np.average(labels, axis=0, weights=weight)
         )
+        self._label_share = np.clip(share, 0.5 / n, 1 - 0.5 / n)
         self._prior = self.candidates_.frequency / self.candidates_.frequency.sum()
         self._say(f"experts: {', '.join(experts)} in {perf_counter() - start:.1f} s")
         return evidence_of(held_out, self._label_share)

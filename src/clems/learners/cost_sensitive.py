@@ -517,10 +517,10 @@ def as_expert(estimator: Any) -> FitExpert:
     """Return how to train a classifier to be consulted beside a forest, see :mod:`clems.posterior.experts`."""
 
     def fit(
-        X: Any, Y: Bits, weight: Weights, rows: Integers, random_state: np.random.RandomState
+        X: Any, Y: Labels, weight: Weights, rows: Integers, random_state: np.random.RandomState
     ) -> tuple[ClassifierExpert, Floats]:
         model = CostSensitiveClassifier(estimator)
-        held_out, marginals = model._fit_expert(X, Y, weight, random_state)
+        held_out, marginals = model._fit_expert(X, as_dense(Y), weight, random_state)
         by_row = np.empty_like(marginals)
         by_row[held_out] = marginals
         return ClassifierExpert(model), by_row[rows]

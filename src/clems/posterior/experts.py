@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from clems.arrays import Bits, Floats, Integers, Weights, share_of_entries
-from clems.labels.matrix import constant_labels
+from clems.arrays import Floats, Integers, Labels, Weights, share_of_entries
+from clems.labels.matrix import as_dense, constant_labels
 from clems.posterior.calibration import Sigmoid, fit_sigmoid
 from clems.posterior.ridge_expert import Gaussian, Linear, fit_ridge
 
@@ -53,7 +53,7 @@ class Expert:
 
 
 # From features, labels, weights, rows to hold out and a RandomState to an expert and its probabilities of these rows.
-FitExpert = Callable[[Any, Bits, Weights, Integers, np.random.RandomState], tuple[Any, Floats]]
+FitExpert = Callable[[Any, Labels, Weights, Integers, np.random.RandomState], tuple[Any, Floats]]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class ExpertKind:
 def fit_ridge_expert(
     kernel: Callable[[Any], Linear | Gaussian],
     X: Any,
-    Y: Bits,
+    Y: Labels,
     weight: Weights,
     rows: Integers,
     random_state: np.random.RandomState,
@@ -84,15 +84,17 @@ def fit_ridge_expert(
     """Fit a kernel ridge regression to the labels that vary, and sigmoids to its scores of held-out rows."""
     constant = constant_labels(Y)
     varied = np.flatnonzero(np.isnan(constant))
-    weights = np.ones(len(Y)) if weight is None else weight
+    weights = np.ones(Y.shape[0]) if weight is None else weight
     some = max(len(rows), CALIBRATED // max(len(varied), 1))
-    others = np.setdiff1d(np.arange(len(Y)), rows)
+    others = np.setdiff1d(np.arange(Y.shape[0]), rows)
     if len(rows) + len(others) > some:
         others = random_state.choice(others, some - len(rows), replace=False)
     learned = np.concatenate([rows, others])
     labels = Y[:, varied]
     scores, held_out = fit_ridge(kernel(X), X, labels, weights, learned, random_state)
-    sigmoid = fit_sigmoid(held_out, labels[learned], None if weight is None else weight[learned], are_scores=True)
+    sigmoid = fit_sigmoid(
+        held_out, as_dense(labels[learned]), None if weight is None else weight[learned], are_scores=True
+    )
     expert = Expert(scores, sigmoid, constant)
     return expert, expert.of_scores(held_out[: len(rows)])
 

@@ -20,7 +20,8 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve, eigh, lapack, solve_triangular
 
-from clems.arrays import Bits, Floats, Integers, row_blocks
+from clems.arrays import Floats, Integers, Labels, row_blocks
+from clems.labels.matrix import as_dense
 
 MOST_ROWS = 4000  # rows whose kernel matrix is factorised, or features
 LANDMARKS = 2000  # rows by which the others are described where there are more
@@ -137,7 +138,7 @@ class RidgeScores:
 def fit_ridge(
     kernel: Linear | Gaussian,
     X: Any,
-    Y: Bits,
+    Y: Labels,
     weight: Floats,
     rows: Integers,
     random_state: np.random.RandomState,
@@ -150,8 +151,8 @@ def fit_ridge(
         How rows are scaled and compared.
     X : array or CSR array of shape (n, d)
         Features.
-    Y : ndarray of shape (n, K)
-        Labels.
+    Y : ndarray or CSR array of shape (n, K)
+        Labels; a few rows at a time become dense.
     weight : ndarray of shape (n,)
         Sample weights.
     rows : ndarray of shape (m,)
@@ -165,23 +166,23 @@ def fit_ridge(
     held_out : ndarray of shape (m, K)
         Scores of the rows, each predicted as if it had not been trained on.
     """
-    n = len(Y)
+    n = Y.shape[0]
     weight = weight / weight.mean()
     mean = weight @ Y / n
     few = np.sort(random_state.choice(n, SAMPLE, replace=False)) if n > SAMPLE else np.arange(n)
     scaled_few = kernel.rows(X[few])
-    start = _least_penalty(kernel(scaled_few, scaled_few), Y[few] - mean)
+    start = _least_penalty(kernel(scaled_few, scaled_few), as_dense(Y[few]) - mean)
     if isinstance(kernel, Linear) and X.shape[1] <= min(n, MOST_ROWS):  # the same solution by fewer unknowns
         fit = _by_features(lambda some: kernel.rows(X[some]), np.arange(n), Y, mean, weight, rows)
         coefficients, residual = _best(fit, start)
-        return RidgeScores(kernel, None, coefficients, mean), Y[rows] - residual
+        return RidgeScores(kernel, None, coefficients, mean), as_dense(Y[rows]) - residual
     if n <= MOST_ROWS:
         scaled = kernel.rows(X)
-        fit = _by_rows(kernel(scaled, scaled), Y - mean, weight, rows)
+        fit = _by_rows(kernel(scaled, scaled), as_dense(Y) - mean, weight, rows)
         coefficients, residual = _best(fit, start)
         if isinstance(kernel, Linear):  # Σ_i α_i x_iᵀ x is linear in x
-            return RidgeScores(kernel, None, np.asarray(scaled.T @ coefficients), mean), Y[rows] - residual
-        return RidgeScores(kernel, scaled, coefficients, mean), Y[rows] - residual
+            return RidgeScores(kernel, None, np.asarray(scaled.T @ coefficients), mean), as_dense(Y[rows]) - residual
+        return RidgeScores(kernel, scaled, coefficients, mean), as_dense(Y[rows]) - residual
     used = np.sort(random_state.choice(n, MOST_TRAINED, replace=False)) if n > MOST_TRAINED else np.arange(n)
     landmarks = kernel.rows(X[np.sort(random_state.choice(n, LANDMARKS, replace=False))])
     basis = _whitening(kernel(landmarks, landmarks))
@@ -189,7 +190,7 @@ def fit_ridge(
         lambda some: kernel(kernel.rows(X[some]), landmarks) @ basis, np.union1d(used, rows), Y, mean, weight, rows
     )
     coefficients, residual = _best(fit, start)
-    return RidgeScores(kernel, landmarks, np.asarray(basis @ coefficients), mean), Y[rows] - residual
+    return RidgeScores(kernel, landmarks, np.asarray(basis @ coefficients), mean), as_dense(Y[rows]) - residual
 
 
 Fit = Callable[[float], tuple[Floats, Floats]]  # from a penalty to coefficients and residuals of held-out rows
@@ -210,7 +211,7 @@ def _by_rows(G: Floats, R: Floats, weight: Floats, rows: Integers) -> Fit:
 
 
 def _by_features(
-    described: Callable[[Integers], Any], used: Integers, Y: Bits, mean: Floats, weight: Floats, rows: Integers
+    described: Callable[[Integers], Any], used: Integers, Y: Labels, mean: Floats, weight: Floats, rows: Integers
 ) -> Fit:
     """Return how to fit to features of rows with a penalty; sums over rows are added up in blocks."""
     product: Any = 0  # Φᵀ V Φ
@@ -220,7 +221,7 @@ def _by_features(
         features = described(some)
         weighted = features * weight[some, None]
         product = product + _dense(features.T @ weighted)
-        right = right + weighted.T @ (Y[some] - mean)
+        right = right + weighted.T @ (as_dense(Y[some]) - mean)
     columns = _dense(described(rows)).T
     length = np.trace(product) / weight[used].sum()
 
@@ -229,7 +230,7 @@ def _by_features(
         factor = cho_factor(A, lower=True, overwrite_a=True)
         beta = cho_solve(factor, np.asarray(right, np.float64))
         h = weight[rows] * (solve_triangular(factor[0], columns, lower=True) ** 2).sum(axis=0)
-        return beta, (Y[rows] - mean - columns.T @ beta) / (1 - np.minimum(h, 0.999))[:, None]
+        return beta, (as_dense(Y[rows]) - mean - columns.T @ beta) / (1 - np.minimum(h, 0.999))[:, None]
 
     return fit
 
