@@ -234,6 +234,28 @@ def latency(options: argparse.Namespace) -> str:
     return "\n".join(lines)
 
 
+def draw(text: str, path: Path) -> None:
+    """Draw the growth curves of a result file, with the exponents that are in it."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    table = [line.strip("| ").split("|") for line in text.partition("## Growth")[2].splitlines() if line[:2] == "| "]
+    names, *lines = [[cell.strip() for cell in line] for line in table]
+    slopes = next(line for line in lines if line[0] == "exponent")
+    lines = [line for line in lines if line[0][0].isdigit()]
+    sizes = [int(line[0].replace(",", "")) for line in lines]
+    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    for column in range(1, 7):
+        values = np.array([float(line[column]) for line in lines])
+        axes.loglog(sizes, values / values[0], "o-", label=f"{names[column]}: L^{slopes[column]}")
+    axes.loglog(sizes, np.array(sizes) / sizes[0], "k:", label="L^1")
+    axes.set(xlabel="label vectors L", ylabel=f"time over that at {sizes[0]:,}")
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=110)
+
+
 PARTS: dict[str, Callable[[argparse.Namespace], str]] = {
     "growth": growth,
     "solver": solver,
@@ -250,6 +272,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000, help="most rows")
     parser.add_argument("--size", type=float, default=0.15, help="of the twin, as a share of eurlex57k")
     parser.add_argument("--output", type=Path)
+    parser.add_argument("--figure", type=Path, help="where to draw the growth curves of the output")
     options = parser.parse_args()
     text = "# Scale\n\nMade by `make bench-scale`: processor time of one thread on generated data.\n"
     known = options.output.read_text() if options.output and options.output.exists() else text
@@ -264,6 +287,8 @@ def main() -> None:
         )
         if options.output:
             options.output.write_text(known)
+    if options.figure:
+        draw(known, options.figure)
 
 
 if __name__ == "__main__":

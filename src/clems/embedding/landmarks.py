@@ -23,10 +23,10 @@ from clems.labels.matrix import as_dense
 MOST_SOLVED = 5000  # label vectors up to which "auto" needs no landmarks
 LANDMARKS = 1000  # of "auto" where there are more
 MOST_COMPONENTS = 256  # dimensions by default with landmarks
-STEPS = 5  # of each point
+STEPS = 3  # of each point
 LONGEST = 30.0  # length α of a step, at most; 1 is plain majorisation, which never raises the stress
 RIDGE = 0.1  # penalty of the linear map, in units of a label
-ENTRIES = 1 << 22  # dissimilarities that are computed together
+ENTRIES = 1 << 19  # dissimilarities that are computed together
 SAMPLE = 2000  # truths, and predictions, whose pairs estimate the stress
 
 Dissimilarity = Callable[[Labels, Labels], Floats]  # of truths, shape (n, K), to predictions, shape (m, K)
