@@ -187,3 +187,12 @@ def test_clems_with_sparse_candidates(monkeypatch):
         assert sparse.issparse(model.with_decoder(decoder).predict(X[350:370]))
     assert model.top_k(X[350:353], 4).labels.shape == (3, 4, 40)
     assert model.expected_cost(X[350:370]).shape == (20,)
+
+
+def test_rows_whose_labels_are_all_rare_are_decided(monkeypatch):
+    monkeypatch.setattr(by_size, "WIDE", 3)
+    monkeypatch.setattr(by_size, "RARE", 0.9)
+    posterior = made()
+    assert (posterior.decide("f1").sum(axis=1) <= 1).all()
+    assert (posterior.decide("f1", at_most=2).sum(axis=1) <= 1).all()
+    assert (posterior.decide("f1", exactly=4).sum(axis=1) == 4).all()

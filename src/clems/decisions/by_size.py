@@ -45,7 +45,7 @@ def best_of_each_size(posterior: Posterior, cost: Cost, allowed: range | None = 
     for rows in row_blocks(n, K * (1 + len(sizes)), 1 << 20):
         true, mass = posterior.by_size(rows)
         for row, marginals in enumerate(true.sum(axis=1), rows.start):
-            columns = _probable_labels(marginals, 1 if allowed is None else allowed.start)
+            columns = _probable_labels(marginals, 1 if allowed is None else max(1, allowed.start))
             own = slice(row - rows.start, row - rows.start + 1)
             part = _best_of_each_size(true[own][:, :, columns], mass[own], cost, sizes, allowed, K)
             decided[row, columns] = part[0]
