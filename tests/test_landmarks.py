@@ -12,7 +12,14 @@ from sklearn.metrics import euclidean_distances
 from benchmarks.zipf import words_of, zipf_rows, zipf_sets
 from clems import CLEMS, COSTS
 from clems.embedding import landmarks as module
-from clems.embedding.landmarks import choose_landmarks, embed_by_landmarks, number_of_landmarks, placed, sampled_stress
+from clems.embedding.landmarks import (
+    choose_landmarks,
+    default_components,
+    embed_by_landmarks,
+    number_of_landmarks,
+    placed,
+    sampled_stress,
+)
 from clems.embedding.smacof import label_start, mirrored_smacof
 
 
@@ -157,7 +164,7 @@ def test_clems_with_landmarks_predicts_about_as_well_as_without():
 
 
 def test_dimensions_are_capped_by_default_only_with_landmarks(monkeypatch):
-    monkeypatch.setattr("clems.learners.clems.MOST_COMPONENTS", 7)
+    monkeypatch.setattr(module, "MOST_COMPONENTS", 7)
     Y = zipf_rows(80, 60, 12)
     X = words_of(Y, 40)
     shapes = {
@@ -166,3 +173,5 @@ def test_dimensions_are_capped_by_default_only_with_landmarks(monkeypatch):
         for size in (None, 9)
     }
     assert shapes == {(None, None): 12, (None, 9): 9, (20, None): 7, (20, 9): 9}
+    assert default_components(module.MANY_LABELS, None) == module.MANY_LABELS
+    assert default_components(module.MANY_LABELS + 1, None) == 7

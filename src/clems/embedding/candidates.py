@@ -87,7 +87,7 @@ def choose_candidates(
 def distinct_rows(Y: Labels) -> tuple[Labels, Integers]:
     """Distinct rows of a label matrix in lexicographic order, and which of them each row is.
 
-    Those of a large sparse matrix are sparse, and in the order in which they come.
+    Those of a large sparse matrix are in the order in which they come, and sparse if they are many, too.
     """
     n, K = Y.shape
     if is_large(Y):
@@ -112,7 +112,7 @@ def _distinct_sparse_rows(Y: Any) -> tuple[Any, Integers]:
     order = np.argsort(first)
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    return Y[first[order]], place[index.reshape(-1)]
+    return dense_if_small(Y[first[order]]), place[index.reshape(-1)]
 
 
 def _subsample(observed: Labels, size: Any, random_state: np.random.RandomState) -> Labels:

@@ -22,7 +22,8 @@ from clems.labels.matrix import as_dense
 
 MOST_SOLVED = 5000  # label vectors up to which "auto" needs no landmarks
 LANDMARKS = 1000  # of "auto" where there are more
-MOST_COMPONENTS = 256  # dimensions by default with landmarks
+MOST_COMPONENTS = 256  # dimensions by default with landmarks, or of more labels than these:
+MANY_LABELS = 1000
 STEPS = 3  # of each point
 LONGEST = 30.0  # length α of a step, at most; 1 is plain majorisation, which never raises the stress
 RIDGE = 0.1  # penalty of the linear map, in units of a label
@@ -50,6 +51,11 @@ def number_of_landmarks(given: Any, L: int) -> int | None:
     if not whole or given < 2:
         raise ValueError(f"landmarks must be 'auto', None or a whole number of at least 2; got {given!r}.")
     return int(given) if given < L else None
+
+
+def default_components(K: int, n_landmarks: int | None) -> int:
+    """Return the dimension by default: the number of labels, capped where there are landmarks or many labels."""
+    return K if n_landmarks is None and K <= MANY_LABELS else min(K, MOST_COMPONENTS)
 
 
 def embed_by_landmarks(

@@ -28,7 +28,7 @@ from clems.costs.criteria import Criterion, label_criteria, mean_of
 from clems.decisions.decide import DECODERS
 from clems.decisions.nearest import nearest
 from clems.embedding.candidates import choose_candidates
-from clems.embedding.landmarks import MOST_COMPONENTS, embed_by_landmarks, number_of_landmarks
+from clems.embedding.landmarks import default_components, embed_by_landmarks, number_of_landmarks
 from clems.embedding.smacof import label_start, mirrored_smacof
 from clems.labels.matrix import as_dense, constant_labels, dense_if_small
 from clems.learners.by_posterior import AnyCost, PosteriorClassifier
@@ -98,7 +98,7 @@ class CLEMS(PosteriorClassifier):
         together, in time and memory that grow with the square of their number.
     n_components : int, float or None, default=None
         Dimension of the embedded space: a number, a multiple of the number of labels K as a float, or None for K, but
-        at most 256 with landmarks.
+        at most 256 with landmarks or of more than 1,000 labels.
     cost_transform : {"sqrt", "identity"} or callable, default="sqrt"
         Increasing function from costs to distances. The square root is what makes nearest-neighbour decoding minimise
         the expected cost.
@@ -328,12 +328,13 @@ class CLEMS(PosteriorClassifier):
         size = check_components(self.n_components, Y.shape[1])
         stops: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
         self.candidates_ = candidates = choose_candidates(Y, self.candidates, self.cost_, random_state, weight)
-        labels = candidates.labels
-        if (number := number_of_landmarks(self.landmarks, len(candidates))) is None:
+        labels, number = candidates.labels, number_of_landmarks(self.landmarks, len(candidates))
+        if self.n_components is None:
+            size = default_components(size, number)
+        if number is None:
             wanted, first = self._dissimilarity(labels, labels), label_start(as_dense(labels), size, random_state)
             embedding = mirrored_smacof(wanted, first, candidates.weight, **stops)
         else:
-            size = min(size, MOST_COMPONENTS) if self.n_components is None else size
             wanted_of, own = partial(self._dissimilarity, dtype=np.float32), candidates.weight
             embedding = embed_by_landmarks(
                 labels, own, wanted_of, size, number, random_state, **stops, n_jobs=self.n_jobs
