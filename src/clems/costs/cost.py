@@ -307,7 +307,7 @@ class PriceCost(Cost):
 
     def among(self, columns: Integers, K: int) -> Cost:
         """Return the cost of label vectors that are given by some of K labels: the prices of these."""
-        fn, fp = (tuple(own[columns].tolist()) for own in self._prices(K))
+        fn, fp = (tuple(own[columns].tolist()) for own in self.prices(K))
         return replace(self, false_negative=fn, false_positive=fp, threshold=PriceThreshold(fn, fp))
 
     def bound(self, K: int) -> float:

@@ -198,7 +198,7 @@ class CLEMS(PosteriorClassifier):
         experts: Any = "auto",
         depths: Sequence[int] | None = None,
         sharpness: str | float = "auto",
-        landmarks: str | int | None = "auto",
+        landmarks: Literal["auto"] | int | None = "auto",
         n_components: int | float | None = None,
         cost_transform: Literal["sqrt", "identity"] | Callable[[Floats], Floats] = "sqrt",
         candidates: Any = "observed",
