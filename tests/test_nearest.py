@@ -25,3 +25,14 @@ def test_nearest_is_nearest(seed):
     Z, among = rng.normal(size=(11, 3)), rng.normal(size=(6, 3))
     wanted = np.linalg.norm(Z[:, None] - among[None], axis=2).argmin(axis=1)
     assert np.array_equal(nearest(Z, among), wanted)
+
+
+def test_nearest_of_many_is_that_of_few(monkeypatch):
+    rng = np.random.default_rng(0)
+    among, points = rng.integers(4, size=(500, 4)).astype(float), rng.standard_normal((30, 4))
+    wanted = nearest(points, among)  # of which many are at the same place: the first
+    monkeypatch.setattr("clems.decisions.nearest.MANY", 10)
+    monkeypatch.setattr(
+        "clems.decisions.nearest.row_blocks", lambda n, width: (slice(at, at + 7) for at in range(0, n, 7))
+    )
+    assert np.array_equal(nearest(points, among), wanted)

@@ -14,6 +14,8 @@ from clems.labels.matrix import as_dense
 if TYPE_CHECKING:
     from clems.posterior.distribution import Posterior
 
+MANY = 1 << 16  # points above which the search goes through them in blocks
+
 
 def nearest(points: Floats, among: Floats) -> Integers:
     """Index of the row of `among` nearest to each point; the first of several.
@@ -28,9 +30,19 @@ def nearest(points: Floats, among: Floats) -> Integers:
     ndarray of shape (n,)
     """
     half = np.einsum("ij,ij->i", among, among) / 2
-    index = np.empty(len(points), np.intp)
-    for rows in row_blocks(len(points), len(among)):
-        index[rows] = (half - points[rows] @ among.T).argmin(axis=1)  # ½ ‖z − p‖² up to what does not depend on p
+    if len(among) <= MANY:
+        index = np.empty(len(points), np.intp)
+        for rows in row_blocks(len(points), len(among)):
+            index[rows] = (half - points[rows] @ among.T).argmin(axis=1)  # ½ ‖z − p‖² up to what does not depend on p
+        return index
+    # Of many, some at a time are compared with all points, so that each is read once.
+    index, least = np.zeros(len(points), np.intp), np.full(len(points), np.inf)
+    for some in row_blocks(len(among), max(1, len(points))):
+        value = half[some] - points @ among[some].T
+        best = value.argmin(axis=1)
+        closest = value[np.arange(len(points)), best]
+        better = closest < least
+        index[better], least[better] = some.start + best[better], closest[better]
     return index
 
 
