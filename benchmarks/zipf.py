@@ -56,7 +56,8 @@ def words_of(Y: sparse.csr_array, d: int, seed: int = 0) -> sparse.csr_array:
     said = rng.random((Y.nnz, WORDS)) < 0.5
     rows = np.concatenate([np.repeat(owner, said.sum(axis=1)), np.repeat(np.arange(n), NOISE)])
     words = np.concatenate([vocabulary[Y.indices][said], rng.integers(d, size=n * NOISE)])
-    return sparse.coo_array((np.ones(len(rows), np.float32), (rows, words)), (n, d)).tocsr()
+    places = rows.astype(np.int32), words.astype(np.int32)  # as support vector machines want them
+    return sparse.coo_array((np.ones(len(rows), np.float32), places), (n, d)).tocsr()
 
 
 def codes_of(Y: sparse.csr_array, d: int, seed: int = 0) -> np.ndarray:
