@@ -2,8 +2,11 @@
 
 import doctest
 import importlib
+import importlib.util
 import inspect
 import pkgutil
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,6 +35,37 @@ def test_everything_public_is_documented():
     for name in clems.__all__:
         documented = getattr(clems, name)
         assert isinstance(documented, dict) or documented.__doc__, name
+
+
+@cache
+def reference():
+    """The pages of the site's reference: the public names of each module."""
+    path = ROOT / "docs/extensions/api_pages.py"
+    module = importlib.util.module_from_spec(spec := importlib.util.spec_from_file_location(path.stem, path))
+    spec.loader.exec_module(module)
+    return module.pages()
+
+
+def test_everything_public_has_an_example():
+    without = []
+    for module, entries in reference().items():
+        for name, value in entries:
+            home = f"clems.{clems._HOMES[name]}" if isinstance(value, Mapping) else None  # a dict has no docstring
+            shown = importlib.import_module(home).__doc__ if home else value.__doc__
+            if ">>>" not in shown or (home and name not in shown):
+                without.append(f"{module}.{name}")
+    assert not without
+
+
+def test_the_reference_has_every_package_that_exports_something():
+    """But those whose names are public elsewhere, and those of the commands."""
+    shown = {id(value) for entries in reference().values() for _, value in entries}
+    inside = {"clems.cli", "clems.datasets.encoding", "clems.datasets.formats", "clems.labels"}
+    for name in MODULES:
+        exported = getattr(importlib.import_module(name), "__all__", [])
+        if not any(name.startswith(package) for package in inside):
+            values = [getattr(importlib.import_module(name), each) for each in exported]
+            assert all(id(value) in shown or inspect.ismodule(value) for value in values), name
 
 
 def test_everything_public_is_where_it_is_said_to_be():

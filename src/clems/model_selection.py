@@ -24,6 +24,15 @@ from sklearn.utils.validation import check_consistent_length
 from clems.arrays import Floats, Integers, Labels
 from clems.labels.matrix import as_labels
 
+__all__ = [
+    "IterativeStratifiedKFold",
+    "IterativeStratifiedShuffleSplit",
+    "SplitQuality",
+    "iterative_split",
+    "iterative_stratification",
+    "split_quality",
+]
+
 Split = tuple[Integers, Integers]
 
 ROW = 10**9  # what parts want is held in whole billionths of a row: equal wants compare as equal, and sums are exact
@@ -45,6 +54,15 @@ class SplitQuality:
         ED of Sechidis et al.: mean over parts of the difference between the number of rows and the wanted number.
     missing : int
         Pairs of a part and a label that has no row there, though it has at least as many rows as there are parts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clems.model_selection import iterative_split, split_quality
+    >>> Y = np.repeat([[1, 0], [1, 1], [0, 1], [0, 0]], 10, axis=0)
+    >>> quality = split_quality(Y, iterative_split(Y, (0.5, 0.5), random_state=0))
+    >>> quality.label_distribution, quality.missing
+    (0.0, 0)
     """
 
     label_distribution: float
@@ -83,6 +101,15 @@ def iterative_stratification(
     -------
     ndarray of shape (n,)
         Number of the part of each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clems.model_selection import iterative_stratification
+    >>> Y = np.repeat([[1, 0], [1, 1], [0, 1], [0, 0]], 10, axis=0)
+    >>> part = iterative_stratification(Y, (0.75, 0.25), random_state=0)
+    >>> Y[part == 1].sum(axis=0).tolist()
+    [5, 5]
     """
     _check_shuffle(shuffle, random_state)
     labels = sparse.csr_array(as_labels(Y))
@@ -136,6 +163,14 @@ def split_quality(Y: Any, parts: Sequence[ArrayLike], proportions: ArrayLike | N
         test rows of all folds, ``[test for _, test in cv.split(X, Y)]``.
     proportions : array-like of shape (k,), default=None
         Wanted share of the rows for each part, for `example_distribution`; None stands for equal shares.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clems.model_selection import iterative_split, split_quality
+    >>> Y = np.repeat([[1, 0], [1, 1], [0, 1], [0, 0]], 10, axis=0)
+    >>> split_quality(Y, iterative_split(Y, (0.5, 0.5), random_state=0))
+    SplitQuality(label_distribution=0.0, example_distribution=0.0, missing=0)
     """
     labels = as_labels(Y)
     n = labels.shape[0]
@@ -180,6 +215,15 @@ class IterativeStratifiedKFold(BaseCrossValidator):  # type: ignore[misc]
         Whether rows are dealt in random order and ties go by a random order. With False nothing is random.
     random_state : int, RandomState or None, default=None
         Seed of the shuffling; it must be None if `shuffle` is False.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clems.model_selection import IterativeStratifiedKFold
+    >>> Y = np.repeat([[1, 0], [1, 1], [0, 1], [0, 0]], 10, axis=0)
+    >>> folds = IterativeStratifiedKFold(4, shuffle=True, random_state=0)
+    >>> [Y[test].sum(axis=0).tolist() for _, test in folds.split(Y, Y)]
+    [[5, 5], [5, 5], [5, 5], [5, 5]]
     """
 
     def __init__(self, n_splits: int = 5, *, shuffle: bool = False, random_state: Any = None) -> None:
@@ -248,6 +292,15 @@ class IterativeStratifiedShuffleSplit(BaseShuffleSplit):  # type: ignore[misc]
         Share or number of the rows for training; None is what the test leaves.
     random_state : int, RandomState or None, default=None
         Seed of the shuffling.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clems.model_selection import IterativeStratifiedShuffleSplit
+    >>> Y = np.repeat([[1, 0], [1, 1], [0, 1], [0, 0]], 10, axis=0)
+    >>> splits = IterativeStratifiedShuffleSplit(2, test_size=0.25, random_state=0)
+    >>> [len(test) for _, test in splits.split(Y, Y)]
+    [10, 10]
     """
 
     def __init__(

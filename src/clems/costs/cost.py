@@ -77,6 +77,17 @@ class Cost(ABC):
         Whether people report it as the score ``1 − cost``.
     formula : callable or None
         The cost as a function of counts; None where it depends on more than these.
+
+    Examples
+    --------
+    >>> from clems import get_cost
+    >>> cost = get_cost("f1")
+    >>> cost.rowwise([[1, 1, 0]], [[1, 0, 0]]).round(2).tolist()
+    [0.33]
+    >>> cost.pairwise([[1, 1, 0]], [[1, 0, 0], [1, 1, 0]]).round(2).tolist()
+    [[0.33, 0.0]]
+    >>> cost.symmetric, cost.as_score
+    (True, True)
     """
 
     name: str

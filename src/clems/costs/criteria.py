@@ -41,6 +41,15 @@ class Criterion(ABC):
         Its direction.
     cost : Cost
         What a single row costs. Of a criterion of all rows together, the cost for which labels are embedded.
+
+    Examples
+    --------
+    >>> from clems import get_criterion
+    >>> criterion = get_criterion("macro_f1")
+    >>> float(criterion([[1, 0], [1, 1]], [[1, 0], [1, 0]]))
+    0.5
+    >>> criterion.greater_is_better
+    True
     """
 
     name: str

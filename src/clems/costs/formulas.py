@@ -113,6 +113,15 @@ def f_beta(beta: float, name: str | None = None) -> Cost:
         Positive; 1 is f1, 2 favours recall, 0.5 precision.
     name : str, default=None
         By default ``f_beta(β)``.
+
+    Examples
+    --------
+    With β = 2 a missed label costs more than one too many:
+
+    >>> from clems import f_beta
+    >>> truth = [[1, 1, 0]]
+    >>> f_beta(2).pairwise(truth, [[1, 0, 0], [1, 1, 1]]).round(2).tolist()
+    [[0.44, 0.09]]
     """
     if not (isinstance(beta, numbers.Real) and np.isfinite(beta) and beta > 0):
         raise ValueError(f"beta must be a positive number; got {beta!r}.")

@@ -195,6 +195,13 @@ class Summary:
         Features that have one value in all rows.
     missing : int
         Missing feature values.
+
+    Examples
+    --------
+    >>> from clems.datasets import load_dataset
+    >>> summary = load_dataset("digit-scenes", "train").summary()
+    >>> summary.rows, summary.features, summary.labels
+    (3000, 121, 10)
     """
 
     rows: int

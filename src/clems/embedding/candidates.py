@@ -28,6 +28,15 @@ class CandidateSet:
     index : ndarray of shape (n,)
         Which candidate each training row belongs to: its own vector, or the one of least cost where that was dropped.
         Rows of sample weight zero are left out.
+
+    Examples
+    --------
+    >>> from clems import CLEMS
+    >>> from clems.datasets import digit_scenes
+    >>> X, Y = digit_scenes(200, random_state=0)
+    >>> candidates = CLEMS(n_trees=10, random_state=0).fit(X, Y).candidates_
+    >>> candidates.labels.shape[1], int(candidates.frequency.sum()), candidates.index.shape
+    (10, 200, (200,))
     """
 
     labels: Labels

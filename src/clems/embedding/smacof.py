@@ -47,6 +47,15 @@ class Embedding:
     landmarks : ndarray of shape (m,) or None
         Label vectors that were solved, the others being placed against them, see :mod:`clems.embedding.landmarks`;
         None if all were.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clems import mirrored_smacof
+    >>> D = np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> embedding = mirrored_smacof(D, ([[0.0], [0.7]], [[0.1], [0.9]]))
+    >>> embedding.truth.shape, embedding.converged, bool(embedding.stress < 1e-3)
+    ((2, 1), True, True)
     """
 
     truth: Floats
@@ -93,6 +102,19 @@ def mirrored_smacof(
     ----------
     De Leeuw (1977), Applications of convex analysis to multidimensional scaling. Shanno (1978), Conjugate gradient
     methods with inexact searches (the memoryless direction).
+
+    Examples
+    --------
+    Three label vectors whose costs are the distances of three points on a line:
+
+    >>> import numpy as np
+    >>> from clems import mirrored_smacof
+    >>> D = np.abs(np.subtract.outer([0.0, 1.0, 3.0], [0.0, 1.0, 3.0]))
+    >>> start = np.array([[0.0], [0.5], [2.0]])
+    >>> embedding = mirrored_smacof(D, (start, start))
+    >>> distances = np.abs(embedding.truth - embedding.prediction.T)
+    >>> bool(np.allclose(distances, D, atol=0.01))
+    True
     """
     check_count(max_iter, "max_iter")
     check_tol(tol)

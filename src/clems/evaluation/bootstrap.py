@@ -35,6 +35,14 @@ class Bootstrap:
         Values for all rows.
     resampled : ndarray of shape (resamples, models, criteria)
         Values for rows drawn with replacement, the same rows for all models and criteria.
+
+    Examples
+    --------
+    >>> from clems.evaluation import bootstrap
+    >>> Y = [[1, 0], [1, 1], [0, 1], [0, 0]] * 10
+    >>> found = bootstrap({"all": [[1, 1]] * 40, "none": [[0, 0]] * 40}, Y, ["f1"])
+    >>> found.models, found.value.shape, bool((found.low <= found.value).all())
+    (('all', 'none'), (2, 1), True)
     """
 
     models: tuple[str, ...]

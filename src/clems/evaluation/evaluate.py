@@ -47,6 +47,17 @@ class Evaluation:
         :func:`clems.evaluation.abstention_curve`; None if the model has no `expected_cost`.
     savings : Savings or None
         What is saved against simple ways to predict; None of a criterion of all rows together.
+
+    Examples
+    --------
+    >>> from clems import CLEMS
+    >>> from clems.datasets import digit_scenes
+    >>> from clems.evaluation import evaluate
+    >>> X, Y = digit_scenes(200, random_state=0)
+    >>> model = CLEMS("f1", n_trees=10, random_state=0).fit(X[:150], Y[:150])
+    >>> found = evaluate(model, X[150:], Y[150:])
+    >>> found.labels[["tp", "fp", "fn", "tn"]].sum(axis=1).unique().tolist()
+    [50]
     """
 
     criteria: dict[str, float]

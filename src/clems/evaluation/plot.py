@@ -20,6 +20,8 @@ from clems.evaluation.evaluate import evaluate
 from clems.evaluation.figure import Axis, Figure, axis_of, hint, percent, tag, text
 from clems.evaluation.label_map import MOST, LabelMap, make_map, shown
 
+__all__ = ["abstention", "criteria", "label_map", "labels", "reliability"]
+
 WRITTEN = 26  # characters of a label set beside a point
 LONGEST = 64  # and in its hint
 NAME = 23  # and of a name beside a line
@@ -45,6 +47,15 @@ def label_map(model: Any, *, most: int = MOST) -> Figure:
     Returns
     -------
     Figure
+
+    Examples
+    --------
+    >>> from clems import CLEMS
+    >>> from clems.datasets import digit_scenes
+    >>> from clems import plot
+    >>> X, Y = digit_scenes(200, random_state=0)
+    >>> model = CLEMS("f1", n_trees=10, random_state=0).fit(X[:150], Y[:150])
+    >>> plot.label_map(model).save("label-map.svg")
     """
     return draw_map(make_map(model, most))
 
@@ -64,6 +75,16 @@ def criteria(predictions: Mapping[str, Any], Y: Any, criteria: Sequence[str | Co
     Returns
     -------
     Figure
+
+    Examples
+    --------
+    >>> from clems import CLEMS
+    >>> from clems.datasets import digit_scenes
+    >>> from clems import plot
+    >>> X, Y = digit_scenes(200, random_state=0)
+    >>> model = CLEMS("f1", n_trees=10, random_state=0).fit(X[:150], Y[:150])
+    >>> predictions = {"CLEMS": model.predict(X[150:]), "nothing": 0 * Y[150:]}
+    >>> plot.criteria(predictions, Y[150:], ["f1", "hamming"]).save("criteria.svg")
     """
     return draw_criteria(bootstrap(predictions, Y, criteria))
 
@@ -83,6 +104,15 @@ def reliability(model: Any, X: Any, Y: Any) -> Figure:
     Returns
     -------
     Figure
+
+    Examples
+    --------
+    >>> from clems import CLEMS
+    >>> from clems.datasets import digit_scenes
+    >>> from clems import plot
+    >>> X, Y = digit_scenes(200, random_state=0)
+    >>> model = CLEMS("f1", n_trees=10, random_state=0).fit(X[:150], Y[:150])
+    >>> plot.reliability(model, X[150:], Y[150:]).save("reliability.svg")
     """
     groups = evaluate(model, X, Y).reliability
     if groups is None:
@@ -107,6 +137,15 @@ def abstention(model: Any, X: Any, Y: Any, *, abstain_at: float | None = None) -
     Returns
     -------
     Figure
+
+    Examples
+    --------
+    >>> from clems import CLEMS
+    >>> from clems.datasets import digit_scenes
+    >>> from clems import plot
+    >>> X, Y = digit_scenes(200, random_state=0)
+    >>> model = CLEMS("f1", n_trees=10, random_state=0).fit(X[:150], Y[:150])
+    >>> plot.abstention(model, X[150:], Y[150:], abstain_at=0.3).save("abstention.svg")
     """
     curve = evaluate(model, X, Y, abstain_at=abstain_at).abstention
     if curve is None:
@@ -131,6 +170,15 @@ def labels(model: Any, X: Any, Y: Any, *, most: int = MANY) -> Figure:
     Returns
     -------
     Figure
+
+    Examples
+    --------
+    >>> from clems import CLEMS
+    >>> from clems.datasets import digit_scenes
+    >>> from clems import plot
+    >>> X, Y = digit_scenes(200, random_state=0)
+    >>> model = CLEMS("f1", n_trees=10, random_state=0).fit(X[:150], Y[:150])
+    >>> plot.labels(model, X[150:], Y[150:]).save("labels.svg")
     """
     return draw_labels(evaluate(model, X, Y).labels, most)
 

@@ -58,6 +58,17 @@ class Savings:
         Of a cost that is a price list a line for each label: what mistakes with it cost in all (`paid`), and what is
         saved on it against each way to predict, in a column called by it. Columns add up to the totals. None of other
         costs, which do not fall to labels.
+
+    Examples
+    --------
+    >>> from clems import CLEMS
+    >>> from clems.datasets import digit_scenes
+    >>> from clems.evaluation import savings
+    >>> X, Y = digit_scenes(200, random_state=0)
+    >>> model = CLEMS("f1", n_trees=10, random_state=0).fit(X[:150], Y[:150])
+    >>> found = savings(model, X[150:], Y[150:])
+    >>> found.cost, found.n_rows, found.table.columns.tolist()[:3]
+    ('f1', 50, ['paid', 'saved', 'low'])
     """
 
     cost: str

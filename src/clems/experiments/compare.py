@@ -51,6 +51,15 @@ class Comparison:
         What came out of each trial.
     unit : str
         What costs are counted in; may be empty.
+
+    Examples
+    --------
+    >>> from clems.datasets import load_dataset
+    >>> from clems.experiments import compare
+    >>> data = load_dataset("digit-scenes", "train").take(range(120))
+    >>> found = compare(data, "f1", learners=["br", "pcc"], repetitions=2, trees=5, backend="serial")
+    >>> found.best in {"br", "pcc"}
+    True
     """
 
     plan: Plan

@@ -26,6 +26,15 @@ def read_spec(path: str | Path) -> Spec:
     ------
     SpecError
         If it is wrong; the message names the key and what is allowed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from clems.experiments import read_spec
+    >>> lines = ['title = "Small"', 'datasets = ["digit-scenes"]', 'criteria = ["f1"]', "[learners.br]"]
+    >>> _ = Path("small.toml").write_text(chr(10).join(lines))
+    >>> read_spec("small.toml").title
+    'Small'
     """
     path = Path(path)
     try:

@@ -51,6 +51,15 @@ class Plan:
         Of which several may be the same trial.
     without_rule : set of (str, str)
         Entries and criteria for which a learner has no rule.
+
+    Examples
+    --------
+    >>> from clems.experiments import Spec, make_plan
+    >>> learners = {"br": {}, "pcc": {}}
+    >>> spec = Spec(title="Two learners", datasets=["digit-scenes"], criteria=["f1"], learners=learners, repetitions=2)
+    >>> plan = make_plan(spec)
+    >>> len(plan.trials), plan.spec.title
+    (4, 'Two learners')
     """
 
     spec: Spec
@@ -86,6 +95,16 @@ def make_plan(spec: Spec) -> Plan:
 
     A learner that is trained for a cost has a trial for each of the criteria; one that is blind to costs, or decides
     or chooses for any cost after training, has one for all of them.
+
+    Examples
+    --------
+    BR is fitted once for both criteria, CLEMS for each of them:
+
+    >>> from clems.experiments import Spec, make_plan
+    >>> learners = {"br": {}, "clems": {}}
+    >>> spec = Spec(title="x", datasets=["digit-scenes"], criteria=["f1", "rank"], learners=learners, repetitions=1)
+    >>> len(make_plan(spec).trials)
+    3
     """
     planned: list[Planned] = []
     own_costs = spec.own_costs()

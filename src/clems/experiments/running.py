@@ -103,6 +103,18 @@ def run(
     -------
     Outcome
         Where the trials stand.
+
+    Examples
+    --------
+    >>> from clems.datasets import load_dataset
+    >>> from clems.experiments import Spec, Store, make_plan, run, run_trial
+    >>> data = {"digits": load_dataset("digit-scenes", "train").take(range(120))}
+    >>> options = {"learners": {"br": {}}, "repetitions": 1, "trees": 5, "depths": [5]}
+    >>> spec = Spec(title="One learner", datasets=["digits"], criteria=["f1"], data=data, **options)
+    >>> plan = make_plan(spec)
+    >>> outcome = run(plan.trials, Store("records"), run_trial, spec.load, {}, backend="serial")
+    >>> outcome.failed, outcome.left
+    (0, 0)
     """
     check_backend(backend, jobs, scheduler)
     start = monotonic()

@@ -35,7 +35,19 @@ SET_BY_TRIALS = ("cost", "random_state", "n_jobs", "verbose")  # parameters that
 
 
 class SpecError(ValueError):
-    """An experiment's file is wrong; the message names the key and what is allowed."""
+    """An experiment's file is wrong; the message names the key and what is allowed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from clems.experiments import SpecError, read_spec
+    >>> _ = Path("small.toml").write_text('title = "Small"')
+    >>> try:
+    ...     read_spec("small.toml")
+    ... except SpecError as error:
+    ...     print("datasets" in str(error))
+    True
+    """
 
 
 def _one_of(what: str, allowed: Any, *unlisted: str) -> Any:
@@ -268,6 +280,14 @@ class Spec(_Part):
         Name of the horizontal axis.
     notes : str
         A remark for readers.
+
+    Examples
+    --------
+    >>> from clems.experiments import Spec
+    >>> learners = {"br": {}, "pcc": {}}
+    >>> spec = Spec(title="Two learners", datasets=["digit-scenes"], criteria=["f1"], learners=learners, repetitions=2)
+    >>> spec.kind, spec.repetitions, list(spec.learners)
+    ('table', 2, ['br', 'pcc'])
     """
 
     title: str

@@ -161,6 +161,18 @@ def run_trial(trial: Trial, data: Data, costs: Mapping[str, Cost]) -> dict[str, 
         learners with a posterior what the predictions for test rows were expected to cost, and the criterion of ½
         thresholds. Seconds are of processor time, which does not depend on what else the machine is doing: of the fit,
         with the encoding of columns, of one prediction of the test rows, and of the trial as a whole.
+
+    Examples
+    --------
+    >>> from clems.datasets import load_dataset
+    >>> from clems.experiments import Spec, make_plan, run_trial
+    >>> data = {"digits": load_dataset("digit-scenes", "train").take(range(120))}
+    >>> options = {"learners": {"br": {}}, "repetitions": 1, "trees": 5, "depths": [5]}
+    >>> spec = Spec(title="One learner", datasets=["digits"], criteria=["f1"], data=data, **options)
+    >>> plan = make_plan(spec)
+    >>> record = run_trial(plan.trials[0], spec.load("digits"), {})
+    >>> sorted(record["seconds"])
+    ['fit', 'predict', 'trial']
     """
     start = process_time()
     Y = data.whole.Y.toarray() if sparse.issparse(data.whole.Y) else data.whole.Y

@@ -1,4 +1,13 @@
-"""Learners: one file per algorithm, and `LEARNERS`, the registry that everything else iterates over."""
+"""Learners: one file per algorithm, and `LEARNERS`, the registry that everything else iterates over.
+
+Examples
+--------
+>>> from clems import LEARNERS
+>>> LEARNERS["pcc"].__name__
+'PCC'
+>>> [name for name, learner in LEARNERS.items() if learner.cost_at_predict]
+['clems', 'cost_sensitive', 'pcc', 'sleec']
+"""
 
 from clems.learners.base import MultiLabelClassifier
 from clems.learners.br import BR

@@ -89,6 +89,15 @@ class ModelInfo:
         Of a model that takes a table: name, kind and what is done with each column.
     reading : dict
         How the command reads data for it unless options say otherwise: `tags`, `separator`, `id`, `unit` and the like.
+
+    Examples
+    --------
+    >>> from clems import BR
+    >>> from clems.datasets import digit_scenes
+    >>> from clems.persistence import info_of
+    >>> info = info_of(BR(random_state=0).fit(*digit_scenes(60, random_state=0)))
+    >>> info.learner, info.cost, info.n_features, len(info.label_names)
+    ('BR', None, 121, 10)
     """
 
     clems: str
@@ -192,6 +201,17 @@ def load(path: str | os.PathLike[str], trusted: Iterable[Any] = ()) -> Model:
         If the file is damaged, is no such file, or holds what is not trusted.
     FileNotFoundError
         If there is no file.
+
+    Examples
+    --------
+    >>> from clems import BR, load, save
+    >>> from clems.datasets import digit_scenes
+    >>> X, Y = digit_scenes(60, random_state=0)
+    >>> model = BR(random_state=0).fit(X, Y)
+    >>> file = "model.clems"
+    >>> save(model, file)
+    >>> bool((load(file).predict(X) == model.predict(X)).all())
+    True
     """
     path = Path(path)
     data = _read(path)
@@ -234,6 +254,16 @@ def describe(path: str | os.PathLike[str]) -> ModelInfo:
     Returns
     -------
     ModelInfo
+
+    Examples
+    --------
+    >>> from clems import BR, save
+    >>> from clems.datasets import digit_scenes
+    >>> from clems.persistence import describe
+    >>> file = "model.clems"
+    >>> save(BR(random_state=0).fit(*digit_scenes(60, random_state=0)), file)
+    >>> describe(file).learner
+    'BR'
     """
     path = Path(path)
     _check_file(path)
@@ -242,7 +272,16 @@ def describe(path: str | os.PathLike[str]) -> ModelInfo:
 
 
 def info_of(model: Any, reading: Mapping[str, str] | None = None) -> ModelInfo:
-    """Describe a fitted model."""
+    """Describe a fitted model.
+
+    Examples
+    --------
+    >>> from clems import PCC
+    >>> from clems.datasets import digit_scenes
+    >>> from clems.persistence import info_of
+    >>> info_of(PCC("f1", random_state=0).fit(*digit_scenes(60, random_state=0))).cost
+    'f1'
+    """
     names, n_features = getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None)
     before, model = steps_of(model)
     encoder = before[0] if before and isinstance(before[0], TableEncoder) else None

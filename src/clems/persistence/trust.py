@@ -209,7 +209,21 @@ YOURS = frozenset({"FunctionNode", "ObjectNode", "TupleNode", "TypeNode"})  # ro
 
 
 class ModelError(ValueError):
-    """A model that cannot be saved, or a file that holds none that can be loaded safely."""
+    """A model that cannot be saved, or a file that holds none that can be loaded safely.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from clems import load
+    >>> from clems.persistence import ModelError
+    >>> file = Path("notes.clems")
+    >>> _ = file.write_text("no model")
+    >>> try:
+    ...     load(file)
+    ... except ModelError:
+    ...     print("refused")
+    refused
+    """
 
 
 class Array(NamedTuple):

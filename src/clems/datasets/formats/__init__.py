@@ -72,6 +72,18 @@ def read_dataset(path: str | os.PathLike[str], labels: str | Sequence[str] | Non
     Returns
     -------
     Dataset
+
+    Examples
+    --------
+    >>> from clems.datasets import from_frame, read_dataset, write_arff
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"length": [3.0, 8.0], "bug": [0, 1], "urgent": [1, 1]})
+    >>> data = from_frame(frame, labels=["bug", "urgent"])
+    >>> file = "tickets.arff"
+    >>> write_arff(data, file)
+    >>> read = read_dataset(file)
+    >>> read.label_names, read.Y.tolist()
+    (['bug', 'urgent'], [[0, 1], [1, 1]])
     """
     read = format_of(path).read
     assert read is not None

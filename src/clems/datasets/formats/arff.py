@@ -72,6 +72,18 @@ def read_arff(
     ------
     DataError
         If the file is not what it should be; nothing is returned of it then.
+
+    Examples
+    --------
+    >>> from clems.datasets import from_frame, read_arff, write_arff
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"length": [3.0, 8.0], "bug": [0, 1], "urgent": [1, 1]})
+    >>> data = from_frame(frame, labels=["bug", "urgent"])
+    >>> file = "tickets.arff"
+    >>> write_arff(data, file)
+    >>> read = read_arff(file)
+    >>> read.label_names, read.Y.tolist()
+    (['bug', 'urgent'], [[0, 1], [1, 1]])
     """
     check_nominal(nominal)
     with Source(path, limits, encoding) as source:
@@ -163,6 +175,18 @@ def write_arff(dataset: Dataset, path: str | PathLike[str]) -> None:
         What to write; sparse rows if its features are sparse.
     path : str or path
         The ARFF file, compressed if it ends in ``.gz``, ``.bz2`` or ``.xz``. ``yeast.arff.xz`` gets ``yeast.xml``.
+
+    Examples
+    --------
+    >>> from clems.datasets import from_frame, read_arff, write_arff
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"length": [3.0, 8.0], "bug": [0, 1], "urgent": [1, 1]})
+    >>> data = from_frame(frame, labels=["bug", "urgent"])
+    >>> file = "tickets.arff"
+    >>> write_arff(data, file)
+    >>> read = read_arff(file)
+    >>> read.label_names, read.Y.tolist()
+    (['bug', 'urgent'], [[0, 1], [1, 1]])
     """
     check_distinct(dataset)
     arff = Path(path)

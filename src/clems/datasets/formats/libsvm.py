@@ -67,6 +67,18 @@ def read_libsvm(
     ------
     DataError
         If the file is not what it should be; nothing is returned of it then.
+
+    Examples
+    --------
+    >>> from clems.datasets import from_frame, read_libsvm, write_libsvm
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"length": [3.0, 8.0], "bug": [0, 1], "urgent": [1, 1]})
+    >>> data = from_frame(frame, labels=["bug", "urgent"])
+    >>> file = "tickets.txt"
+    >>> write_libsvm(data, file)
+    >>> read = read_libsvm(file)
+    >>> read.Y.toarray().tolist()
+    [[0, 1], [1, 1]]
     """
     if isinstance(labels, str) or (labels is not None and len({*map(str, labels)}) < len(labels)):
         raise ValueError(f"labels must be a list of different labels; got {labels!r}.")
@@ -277,6 +289,18 @@ def write_libsvm(dataset: Dataset, path: str | os.PathLike[str]) -> None:
         What to write; it may have no missing values.
     path : str or path
         The file, compressed if it ends in ``.gz``, ``.bz2`` or ``.xz``.
+
+    Examples
+    --------
+    >>> from clems.datasets import from_frame, read_libsvm, write_libsvm
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"length": [3.0, 8.0], "bug": [0, 1], "urgent": [1, 1]})
+    >>> data = from_frame(frame, labels=["bug", "urgent"])
+    >>> file = "tickets.txt"
+    >>> write_libsvm(data, file)
+    >>> read = read_libsvm(file)
+    >>> read.Y.toarray().tolist()
+    [[0, 1], [1, 1]]
     """
     X, Y = sparse.csr_array(dataset.X), sparse.csr_array(dataset.Y)
     if np.isnan(X.data).any():

@@ -96,6 +96,18 @@ def read_table(
     ------
     DataError
         If the file is not what it should be; nothing is returned of it then.
+
+    Examples
+    --------
+    >>> from clems.datasets import from_frame, read_table, write_table
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"length": [3.0, 8.0], "bug": [0, 1], "urgent": [1, 1]})
+    >>> data = from_frame(frame, labels=["bug", "urgent"])
+    >>> file = "tickets.csv"
+    >>> write_table(data, file)
+    >>> read = read_table(file, labels=["bug", "urgent"])
+    >>> read.label_names, read.Y.tolist()
+    (['bug', 'urgent'], [[0, 1], [1, 1]])
     """
     check_marks(delimiter, decimal)
     with Source(path, limits, encoding) as source:
@@ -205,6 +217,18 @@ def write_table(dataset: Dataset, path: str | os.PathLike[str]) -> None:
     path : str or path
         The file: Parquet if it ends in ``.parquet``, tabs between columns if in ``.tsv``, else CSV; compressed if
         ``.gz``, ``.bz2`` or ``.xz`` follows.
+
+    Examples
+    --------
+    >>> from clems.datasets import from_frame, read_table, write_table
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"length": [3.0, 8.0], "bug": [0, 1], "urgent": [1, 1]})
+    >>> data = from_frame(frame, labels=["bug", "urgent"])
+    >>> file = "tickets.csv"
+    >>> write_table(data, file)
+    >>> read = read_table(file, labels=["bug", "urgent"])
+    >>> read.label_names, read.Y.tolist()
+    (['bug', 'urgent'], [[0, 1], [1, 1]])
     """
     suffixes = {suffix.lower() for suffix in Path(path).suffixes}
     file_format = next((one for one in (PARQUET, TSV) if suffixes & {*one.suffixes}), CSV)

@@ -41,7 +41,19 @@ PathOrFile = str | os.PathLike[str] | IO[bytes]
 
 
 class DataError(ValueError):
-    """A file does not hold what it should; the message says where, what was found and what is allowed."""
+    """A file does not hold what it should; the message says where, what was found and what is allowed.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from clems.datasets import DataError, read_table
+    >>> pd.DataFrame({"words": [3, 4], "bug": [1, 2]}).to_csv("tickets.csv", index=False)
+    >>> try:
+    ...     read_table("tickets.csv", labels="bug")
+    ... except DataError as error:
+    ...     print(error)
+    tickets.csv, line 3: label 'bug' must be 0 or 1: '2'.
+    """
 
 
 @dataclass(frozen=True)

@@ -97,14 +97,12 @@ def write_report(
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from tempfile import mkdtemp
     >>> from clems import CLEMS
     >>> from clems.datasets import digit_scenes
     >>> from clems.evaluation.report import write_report
-    >>> X, Y = digit_scenes(300, random_state=0)
-    >>> model = CLEMS("f1", n_trees=10, random_state=0).fit(X[:200], Y[:200])
-    >>> write_report(model, X[200:], Y[200:], Path(mkdtemp()) / "report.html", title="Digits").name
+    >>> X, Y = digit_scenes(200, random_state=0)
+    >>> model = CLEMS("f1", n_trees=10, random_state=0).fit(X[:150], Y[:150])
+    >>> write_report(model, X[150:], Y[150:], "report.html", title="Which digits are there?").name
     'report.html'
     """
     learner_of(model, "A report")
@@ -138,6 +136,17 @@ def render(content: Content, title: str | None = None) -> str:
         What it says.
     title : str, default=None
         Heading; by default the learner and its cost.
+
+    Examples
+    --------
+    >>> from clems import CLEMS
+    >>> from clems.datasets import digit_scenes
+    >>> from clems.evaluation.report import make_content, render
+    >>> X, Y = digit_scenes(200, random_state=0)
+    >>> model = CLEMS("f1", n_trees=10, random_state=0).fit(X[:150], Y[:150])
+    >>> html = render(make_content(model, X[150:], Y[150:]), title="Which digits are there?")
+    >>> "Which digits are there?" in html
+    True
     """
     pages = _jinja()
     style = _lines(

@@ -171,6 +171,17 @@ def make_content(
     """Compute all that a report says; :func:`clems.evaluation.report.write_report` explains the parameters.
 
     `columns` are those that tell people what a row is, a line for each row, whose index names the rows.
+
+    Examples
+    --------
+    >>> from clems import CLEMS
+    >>> from clems.datasets import digit_scenes
+    >>> from clems.evaluation.report import make_content
+    >>> X, Y = digit_scenes(200, random_state=0)
+    >>> model = CLEMS("f1", n_trees=10, random_state=0).fit(X[:150], Y[:150])
+    >>> content = make_content(model, X[150:], Y[150:])
+    >>> content.evaluation.labels.shape[0]
+    10
     """
     others = other_costs(model)
     truth = as_dense(check_labels(model, Y)).astype(np.uint8)

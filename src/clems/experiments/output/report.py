@@ -50,6 +50,20 @@ def write_report(plan: Plan, records: Records, output: Path, command: str = "") 
     -------
     list of path
         Files that were written, the report last.
+
+    Examples
+    --------
+    >>> from clems.datasets import load_dataset
+    >>> from clems.experiments import Spec, Store, make_plan, run, run_trial, write_report
+    >>> data = {"digits": load_dataset("digit-scenes", "train").take(range(120))}
+    >>> options = {"learners": {"br": {}}, "repetitions": 1, "trees": 5, "depths": [5]}
+    >>> spec = Spec(title="One learner", datasets=["digits"], criteria=["f1"], data=data, **options)
+    >>> plan = make_plan(spec)
+    >>> store = Store("records")
+    >>> _ = run(plan.trials, store, run_trial, spec.load, {}, backend="serial")
+    >>> from pathlib import Path
+    >>> [path.name for path in write_report(plan, store.records(), Path("report.csv"))]
+    ['report.csv']
     """
     output = Path(output)
     writer = WRITERS.get(output.suffix.lower())
@@ -72,6 +86,23 @@ def show_report(plan: Plan, records: Records, console: Any) -> None:
         Record of each key that has one.
     console : rich.console.Console
         Where.
+
+    Examples
+    --------
+    >>> from clems.datasets import load_dataset
+    >>> from clems.experiments import Spec, Store, make_plan, run, run_trial, show_report
+    >>> data = {"digits": load_dataset("digit-scenes", "train").take(range(120))}
+    >>> options = {"learners": {"br": {}}, "repetitions": 1, "trees": 5, "depths": [5]}
+    >>> spec = Spec(title="One learner", datasets=["digits"], criteria=["f1"], data=data, **options)
+    >>> plan = make_plan(spec)
+    >>> store = Store("records")
+    >>> _ = run(plan.trials, store, run_trial, spec.load, {}, backend="serial")
+    >>> from io import StringIO
+    >>> from rich.console import Console
+    >>> shown = StringIO()
+    >>> show_report(plan, store.records(), Console(file=shown, width=100))
+    >>> "One learner" in shown.getvalue()
+    True
     """
     table = make_table(plan, records)
 
