@@ -113,6 +113,20 @@ printed-macro-f1: $(VENV)/.report  ## Which macro F1 the paper's Table 3 prints;
 figures: $(VENV)/.report  ## The figures of docs/decisions.md; needs CLEMS_DATA; about ten minutes.
 	$(BIN)/python -m tools.figures
 
+.PHONY: check-repository docs docs-browser docs-serve pictures wheel
+docs: $(VENV)/.docs  ## The site, in build/site: every example run, every link and search checked; warnings are errors.
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/site
+	$(BIN)/python -m tools.check_site build/site
+
+docs-browser: docs $(VENV)/.browser  ## The site in Chromium, wide and narrow, light and dark; pictures in build/screenshots.
+	$(BIN)/python -m tools.look_at_site build/site --output build/screenshots
+
+docs-serve: docs  ## The site at http://localhost:8000.
+	$(BIN)/python -m http.server --directory build/site
+
+pictures: $(VENV)/.browser  ## The logo, the picture of the README and the home page, the card of links; needs Chromium.
+	$(BIN)/python -m tools.pictures
+
 screenshots: $(VENV)/.browser  ## Pictures of reports for docs/report.md, of digits and of generated tickets; needs Chromium.
 	$(BIN)/python examples/tickets.py build/tickets
 	cd build/tickets && ../../$(BIN)/clems fit tickets.csv --tags tags --separator ";" --id id --cost prices.csv --unit € --output model.clems --force
@@ -124,12 +138,22 @@ test-browser: $(VENV)/.test $(VENV)/.browser  ## The report in Chromium, which h
 
 test-oldest:  ## The suite on the oldest versions that pyproject.toml admits.
 	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
-	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' \
-	  numpy==2.0.* scipy==1.13.* scikit-learn==1.6.* pandas==2.2.* defusedxml==0.7.1 pyarrow==16.* rich==13.8.* \
-	  pydantic==2.7.* typer==0.26.* skops==0.16.* distributed==2024.6.* matplotlib==3.9.* scikit-posthocs==0.17.* pyparsing==3.1.* \
-	  jinja2==3.1.* joblib==1.3.* threadpoolctl==3.1.* \
-	  pytest==8.0.* pytest-xdist==3.6.* hypothesis==6.100.*
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' -c requirements-oldest.txt
 	.venv-oldest/bin/python -m pytest -n 2 --dist worksteal
+
+check-repository: $(VENV)/.repository  ## Workflows, forms and the citation by their schemas, spelling, and the hooks of pre-commit.
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml .github/ISSUE_TEMPLATE/question.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(BIN)/pre-commit run --all-files
+
+wheel: $(VENV)/.release  ## What would be published: built, checked, installed into an empty environment and used there.
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python -m tools.try_wheel dist
 
 clean:
 	rm -rf $(VENV) .venv-oldest build dist

@@ -35,7 +35,10 @@ exclude_patterns = ["extensions", "gallery/sg_execution_times.rst", "**/README.*
 templates_path = ["_templates"]
 suppress_warnings = ["config.cache"]  # the gallery's settings hold functions
 nitpicky = True  # every reference has to be found ...
-nitpick_ignore_regex = [("py:(class|obj|data|attr)", ".*")]  # ... but types in signatures, which are words
+nitpick_ignore_regex = [
+    ("py:(class|obj|data|attr)", ".*"),  # ... but types in signatures, which are words,
+    ("py:(func|mod)", r"clems\.(embedding|posterior|trees)\..*"),  # and what is not public
+]
 
 # Markdown
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
@@ -55,7 +58,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"/plot_",
-    "ignore_pattern": r"/(?!plot_)[^/]*\.py$",
+    "ignore_pattern": r"(^|/)(?!plot_)[^/]*\.py$",
     "within_subsection_order": "ExampleTitleSortKey",
     "download_all_examples": False,
     "show_signature": False,
@@ -74,6 +77,7 @@ html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_favicon = "_static/icon.svg"
+html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = True
 html_theme_options = {
@@ -90,7 +94,15 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "install": [], "start": [], "faq": [], "cite": [], "whats-new": []}
+html_sidebars = {"index": [], "install": [], "start": [], "faq": [], "cite": [], "made/CHANGELOG": []}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 copybutton_exclude = ".linenos, .go, .gp"
+
+
+def setup(app):
+    """Take pages of examples that are no longer there out of the gallery."""
+    for page in Path(__file__).parent.glob("gallery/plot_*.rst"):
+        if not Path(__file__).parents[1].joinpath("examples", f"{page.stem}.py").exists():
+            for made in page.parent.glob(f"{page.stem}.*"):
+                made.unlink()

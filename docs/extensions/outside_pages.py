@@ -37,9 +37,7 @@ def new_link(target: str, page: Path, at: Path) -> str:
         path = DOCS / "index.md"
     elif path.is_relative_to(ROOT) and not path.is_relative_to(DOCS):
         copy = MADE / path.relative_to(ROOT)
-        path = copy if copy.exists() or copy.with_suffix(".md").exists() else path
-        if path.is_dir():
-            path = path / "index.md"
+        path = copy / "index.md" if copy.is_dir() else copy if copy.exists() else path
     return os.path.relpath(path, at.parent)
 
 
@@ -68,7 +66,9 @@ def copy_pages(app: Sphinx) -> None:
         index = f"---\norphan: true\n---\n# {title}: {folder.name}\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
         write(MADE / folder.relative_to(ROOT) / "index.md", index)
     for page, copy in copies.items():
-        write(copy, f"---\norphan: true\n---\n{relinked(page.read_text(), page, copy)}")
+        text = page.read_text()
+        title = "" if text.startswith("# ") else f"# {page.stem.replace('-', ' ').capitalize()}\n\n"
+        write(copy, f"---\norphan: true\n---\n{title}{relinked(text, page, copy)}")
         for figure in [*page.parent.glob("*.png"), *page.parent.glob("*.svg")] if page.parent != ROOT else []:
             shutil.copyfile(figure, copy.parent / figure.name)
 

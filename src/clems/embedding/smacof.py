@@ -86,7 +86,7 @@ def mirrored_smacof(
         Wanted distance of each truth point (row) to each prediction point (column). The computation runs in float32
         if this is float32, else in float64.
     start : pair of array-like of shapes (L_t, M) and (L_p, M)
-        First truth and prediction points; see :func:`label_start`.
+        First truth and prediction points; see :func:`clems.embedding.smacof.label_start`.
     weight : array-like of shape (L_t,), default=None
         Positive weight of each truth row; None weighs all alike. Only the proportions matter.
     max_iter : int, default=500

@@ -139,7 +139,7 @@ def save(model: Any, path: str | os.PathLike[str], *, reading: Mapping[str, str]
     ----------
     model : learner, GuaranteedCost or Pipeline
         Any fitted learner of `LEARNERS`, `GuaranteedCost`, or a Pipeline of scikit-learn's that ends in a learner. The
-        regressors, classifiers and transformers of scikit-learn's that :doc:`the guarantees <guarantees>` list are
+        regressors, classifiers and transformers of scikit-learn's that :doc:`the guarantees </guarantees>` list are
         loaded unasked; what else an estimator holds, such as the splits of a grid search, has to be named in `load`.
     path : str or path
         The file; ``.clems`` is the usual ending. One that exists is replaced when all is written.
@@ -176,7 +176,7 @@ def save(model: Any, path: str | os.PathLike[str], *, reading: Mapping[str, str]
 
 
 def load(path: str | os.PathLike[str], trusted: Iterable[Any] = ()) -> Model:
-    """Load a model from a file that was written by :func:`save`.
+    """Load a model from a file that was written by :func:`clems.save`.
 
     Nothing is built but learners of clems, and what scikit-learn, SciPy and NumPy need for them; a file that asks for
     anything else is refused before any of it is imported, and so is one whose arrays do not fit together. A model that
@@ -249,7 +249,7 @@ def describe(path: str | os.PathLike[str]) -> ModelInfo:
     Parameters
     ----------
     path : str or path
-        A file that was written by :func:`save`.
+        A file that was written by :func:`clems.save`.
 
     Returns
     -------

@@ -34,7 +34,7 @@ class IndependentPosterior(Posterior):
     Parameters
     ----------
     marginals : ndarray of shape (n, K)
-        How probable each label is for each row, from 0 to 1. :meth:`Posterior.from_marginals` checks them.
+        How probable each label is for each row, from 0 to 1. :meth:`clems.Posterior.from_marginals` checks them.
 
     Examples
     --------
