@@ -76,6 +76,7 @@ html_title = "clems"
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).parent / "scorer.js")
 html_favicon = "_static/icon.svg"
 html_context = {"default_mode": "auto"}
 html_show_sourcelink = False

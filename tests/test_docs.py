@@ -5,6 +5,7 @@ import importlib
 import importlib.util
 import inspect
 import pkgutil
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -130,19 +131,52 @@ def test_the_tables_of_learners_and_rules_are_true():
         ]
 
 
-def test_the_readme_shows_other_learners():
-    section = ROOT.joinpath("README.md").read_text().partition("## Other learners\n")[2]
-    code = section.partition("```python\n")[2].partition("```")[0]
+RUNS = re.compile(r"<!-- runs -->\n```python\n(.*?)```\n(?:\n<!-- prints -->\n```text\n(.*?)```)?", re.DOTALL)
+NUMBER = re.compile(r"\d[\d,.]*")
+WITH_FILES = {"costs.md", "from-a-csv-to-savings.md"}  # whose blocks need files, and are run elsewhere
+PAGES = [page.name for page in sorted(ROOT.glob("docs/*.md")) if RUNS.search(page.read_text())]
+
+
+def numbers(text):
+    return [float(number.strip(",.").replace(",", "")) for number in NUMBER.findall(text)]
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{name}" for name in PAGES if name not in WITH_FILES)])
+def test_blocks_that_run_print_what_is_shown(page, tmp_path, monkeypatch, capsys):
+    """One after the other. Amounts depend on the versions of what is below, by less than a quarter."""
+    monkeypatch.chdir(tmp_path)
+    blocks, names = RUNS.findall(ROOT.joinpath(page).read_text()), {"__name__": "shown"}
+    assert blocks
+    for code, wanted in blocks:
+        exec(code, names)
+        printed = capsys.readouterr().out
+        if wanted:
+            assert NUMBER.sub("#", printed) == NUMBER.sub("#", wanted)
+            assert numbers(printed) == pytest.approx(numbers(wanted), rel=0.25)
+    if "server" in names:
+        names["server"].server_close()
+
+
+def test_the_readme_is_short():
+    text = ROOT.joinpath("README.md").read_text()
+    assert len(text) <= 5000
+    assert len(RUNS.findall(text)[0][0].replace("\n\n", "\n").splitlines()) <= 12
+    assert "make demo" in text
+    assert "make test" in text
+
+
+def test_the_page_on_choosing_shows_all_learners():
+    code = (
+        ROOT.joinpath("docs/choosing.md").read_text().partition("<!-- learners -->\n```python\n")[2].partition("```")[0]
+    )
     X, Y = digit_scenes(60, random_state=0)
     exec(code, names := {"X": X[:40], "Y": Y[:40, :3], "X_new": X[40:]})
     assert names["model"].predict_proba(X[40:]).shape == (20, 3)
 
 
-@pytest.mark.parametrize(
-    ("page", "before"), [("README.md", "And what a fitted model can be asked:"), ("docs/decisions.md", "for any cost:")]
-)
-def test_what_a_fitted_model_can_be_asked(page, before):
-    code = ROOT.joinpath(page).read_text().partition(before)[2].partition("```python\n")[2].partition("```")[0]
+def test_what_a_fitted_model_can_be_asked():
+    page = ROOT.joinpath("docs/decisions.md").read_text()
+    code = page.partition("for any cost:")[2].partition("```python\n")[2].partition("```")[0]
     X, Y = digit_scenes(90, random_state=0)
     names = {"CLEMS": clems.CLEMS, "X": X[:60], "Y": Y[:60], "X_new": X[60:]}
     exec(code, names)
@@ -163,8 +197,8 @@ def test_the_page_for_those_who_have_a_model():
     )
 
 
-def test_the_readme_reads_a_table(tmp_path, monkeypatch, capsys):
-    section = ROOT.joinpath("README.md").read_text().partition("## Your own data\n")[2]
+def test_the_page_on_data_reads_a_table(tmp_path, monkeypatch, capsys):
+    section = ROOT.joinpath("docs/data.md").read_text().partition("<!-- a table -->\n")[2]
     code = section.partition("```python\n")[2].partition("```")[0]
     rows = [f"{place},{place % 7},{place % 3},{'new;urgent' if place % 2 else 'urgent'}" for place in range(60)]
     tmp_path.joinpath("tickets.csv").write_text("id,length,words,tags\n" + "\n".join(rows))

@@ -178,6 +178,39 @@ def one_row(shown: Scene, colours: Colours) -> str:
     return svg(880, 372, parts, "One row, one model, four costs, four answers")
 
 
+def one_row_narrow(shown: Scene, colours: Colours) -> str:
+    """The same for a phone: the scene above, each cost above its decision."""
+    step, left, floor = 33, 32, 270
+    parts = [
+        *pixels(shown.pixels, 16, 16, 11, colours),
+        label("a row: in truth", 158, 66, colours.muted, 17, bold=True),
+        label(" and ".join(map(str, np.flatnonzero(shown.true))), 158, 92, colours.muted, 17, bold=True),
+        label("how probable each label is", 16, 174, colours.muted, 17, bold=True),
+        label("the answer depends on the cost", 16, 332, colours.muted, 17, bold=True),
+    ]
+    for digit, probability in enumerate(shown.probability):
+        x, height = left + digit * step, 72 * probability
+        colour = colours.accent if probability > 0.5 else colours.muted
+        parts += [
+            f'<rect x="{x - 11}" y="{floor - height:.1f}" width="22" height="{height:.1f}" rx="3" fill="{colour}"/>',
+            label(f"{probability:.2f}".lstrip("0"), x, floor - height - 6, colours.muted, 13, "middle"),
+            label(str(digit), x, floor + 20, colours.ink, 16, "middle"),
+        ]
+    for line, (name, decided) in enumerate(shown.decided.items()):
+        y = 384 + 62 * line
+        parts.append(label(name.partition(", ")[0], 16, y - 22, colours.ink, 16))
+        for digit, chosen in enumerate(decided):
+            x = left + digit * step
+            if chosen:
+                parts += [
+                    f'<circle cx="{x}" cy="{y}" r="14" fill="{colours.contrast}"/>',
+                    label(str(digit), x, y + 5.5, colours.paper, 16, "middle", bold=True),
+                ]
+            else:
+                parts.append(f'<circle cx="{x}" cy="{y}" r="3" fill="{colours.line}"/>')
+    return svg(360, 596, parts, "One row, one model, four costs, four answers")
+
+
 def card(shown: Scene) -> str:
     """The picture that a link to the site shows, 1200 by 630 pixels."""
     inside = one_row(shown, LIGHT).partition("</title>")[2].rpartition("</svg>")[0]
@@ -199,6 +232,7 @@ def main() -> None:
     for suffix, colours in SCHEMES.items():
         folder.joinpath(f"logo{suffix}.svg").write_text(logo(colours))
         folder.joinpath(f"one-row{suffix}.svg").write_text(one_row(shown, colours))
+        folder.joinpath(f"one-row-narrow{suffix}.svg").write_text(one_row_narrow(shown, colours))
     folder.joinpath("icon.svg").write_text(icon(LIGHT))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=SWITCHES)
