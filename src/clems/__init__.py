@@ -2,7 +2,7 @@
 
 TYPE_CHECKING = False  # as in typing, which is not imported so that `python -m clems` imports next to nothing at first
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Where each public name is. It is imported when it is asked for: help and completion must not wait for scikit-learn.
 _HOMES = {
