@@ -18,6 +18,7 @@ from clems.costs import formulas as costs
 from clems.datasets import DataError, digit_scenes, read_arff, read_table
 from clems.decisions.rules import RULES, rule_for
 from tools import map as source_map
+from tools.printed import RUNS
 
 ROOT = Path(__file__).parents[1]
 
@@ -131,7 +132,6 @@ def test_the_tables_of_learners_and_rules_are_true():
         ]
 
 
-RUNS = re.compile(r"<!-- runs -->\n```python\n(.*?)```\n(?:\n<!-- prints -->\n```text\n(.*?)```)?", re.DOTALL)
 NUMBER = re.compile(r"\d[\d,.]*")
 WITH_FILES = {"costs.md", "from-a-csv-to-savings.md"}  # whose blocks need files, and are run elsewhere
 PAGES = [page.name for page in sorted(ROOT.glob("docs/*.md")) if RUNS.search(page.read_text())]
