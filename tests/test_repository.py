@@ -9,6 +9,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 import clems
+from tools.package_metadata import readme_at
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads(ROOT.joinpath("pyproject.toml").read_text())["project"]
@@ -61,3 +62,24 @@ def test_every_python_that_is_tested_is_said_to_be_supported():
     assert {*re.findall(r'"(3\.\d+)"', tests.partition("python: [")[2].partition("]")[0])} == said
     least = Version(Requirement(f"python{PROJECT['requires-python']}").specifier.__iter__().__next__().version)
     assert f"{least.major}.{least.minor}" in said
+
+
+def test_links_of_the_readme_work_at_an_index():
+    text = readme_at(ROOT.joinpath("README.md").read_text(), "https://example.org/clems", "abc")
+    links = re.findall(r"\]\(([^)]+)\)|(?:src|srcset)=\"([^\"]+)\"", text)
+    found = [one or two for one, two in links]
+    assert len(found) > 10
+    for link in found:
+        address, _, path = link.partition("/abc/")
+        assert address in {"https://example.org/clems/blob", "https://example.org/clems/raw"}
+        assert ROOT.joinpath(path.partition("#")[0]).exists(), path
+
+
+def test_paragraphs_are_short():
+    """At most eight lines, in all pages but tables, lists of names and code."""
+    for page in [ROOT / "README.md", *ROOT.glob("docs/*.md")]:
+        text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+        text = re.sub(r"^:::.*$", "", text, flags=re.MULTILINE)
+        for paragraph in re.split(r"\n\s*\n|\n(?=- |\d+\. )", text):
+            lines = paragraph.strip().splitlines()
+            assert len(lines) <= 8 or lines[0][0] in "|`", f"{page.name}: {lines[0]}"
