@@ -26,6 +26,7 @@ PAGES = [
     "results/*/*.md",
     "attack/results/*.md",
 ]
+ELSEWHERE = {ROOT / "README.md": DOCS / "index.md", ROOT / "examples": DOCS / "gallery/index.rst"}
 LINK = re.compile(r"(\]\()(?![a-z]+:|#|/)([^)\s#]+)(#[^)\s]*)?\)")
 FENCE = re.compile(r"^(```.*?^```)", re.MULTILINE | re.DOTALL)
 
@@ -33,8 +34,8 @@ FENCE = re.compile(r"^(```.*?^```)", re.MULTILINE | re.DOTALL)
 def new_link(target: str, page: Path, at: Path) -> str:
     """What `target`, as seen from `page`, is called as seen from where its copy lies, `at`."""
     path = Path(os.path.normpath(page.parent / target))
-    if path == ROOT / "README.md":
-        path = DOCS / "index.md"
+    if path in ELSEWHERE:
+        path = ELSEWHERE[path]
     elif path.is_relative_to(ROOT) and not path.is_relative_to(DOCS):
         copy = MADE / path.relative_to(ROOT)
         path = copy / "index.md" if copy.is_dir() else copy if copy.exists() else path
