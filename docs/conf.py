@@ -59,7 +59,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"/plot_",
     "ignore_pattern": r"(^|/)(?!plot_)[^/]*\.py$",
-    "within_subsection_order": "ExampleTitleSortKey",
+    "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_signature": False,
     "remove_config_comments": True,
