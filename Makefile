@@ -115,7 +115,7 @@ figures: $(VENV)/.report  ## The figures of docs/decisions.md; needs CLEMS_DATA;
 
 .PHONY: check-repository docs docs-browser docs-serve pictures wheel
 docs: $(VENV)/.docs  ## The site, in build/site: every example run, every link and search checked; warnings are errors.
-	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/site
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/site
 	$(BIN)/python -m tools.check_site build/site
 
 docs-browser: docs $(VENV)/.browser  ## The site in Chromium, wide and narrow, light and dark; pictures in build/screenshots.

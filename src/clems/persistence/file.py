@@ -92,12 +92,12 @@ class ModelInfo:
 
     Examples
     --------
-    >>> from clems import BR
+    >>> from clems import CLEMS
     >>> from clems.datasets import digit_scenes
     >>> from clems.persistence import info_of
-    >>> info = info_of(BR(random_state=0).fit(*digit_scenes(60, random_state=0)))
+    >>> info = info_of(CLEMS("f1", n_trees=5, random_state=0).fit(*digit_scenes(60, random_state=0)))
     >>> info.learner, info.cost, info.n_features, len(info.label_names)
-    ('BR', None, 121, 10)
+    ('CLEMS', 'f1', 121, 10)
     """
 
     clems: str
@@ -204,10 +204,10 @@ def load(path: str | os.PathLike[str], trusted: Iterable[Any] = ()) -> Model:
 
     Examples
     --------
-    >>> from clems import BR, load, save
+    >>> from clems import CLEMS, load, save
     >>> from clems.datasets import digit_scenes
     >>> X, Y = digit_scenes(60, random_state=0)
-    >>> model = BR(random_state=0).fit(X, Y)
+    >>> model = CLEMS("f1", n_trees=5, random_state=0).fit(X, Y)
     >>> file = "model.clems"
     >>> save(model, file)
     >>> bool((load(file).predict(X) == model.predict(X)).all())
@@ -257,13 +257,13 @@ def describe(path: str | os.PathLike[str]) -> ModelInfo:
 
     Examples
     --------
-    >>> from clems import BR, save
+    >>> from clems import CLEMS, save
     >>> from clems.datasets import digit_scenes
     >>> from clems.persistence import describe
     >>> file = "model.clems"
-    >>> save(BR(random_state=0).fit(*digit_scenes(60, random_state=0)), file)
+    >>> save(CLEMS("f1", n_trees=5, random_state=0).fit(*digit_scenes(60, random_state=0)), file)
     >>> describe(file).learner
-    'BR'
+    'CLEMS'
     """
     path = Path(path)
     _check_file(path)
@@ -276,10 +276,10 @@ def info_of(model: Any, reading: Mapping[str, str] | None = None) -> ModelInfo:
 
     Examples
     --------
-    >>> from clems import PCC
+    >>> from clems import CLEMS
     >>> from clems.datasets import digit_scenes
     >>> from clems.persistence import info_of
-    >>> info_of(PCC("f1", random_state=0).fit(*digit_scenes(60, random_state=0))).cost
+    >>> info_of(CLEMS("f1", n_trees=5, random_state=0).fit(*digit_scenes(60, random_state=0))).cost
     'f1'
     """
     names, n_features = getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None)
