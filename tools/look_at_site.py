@@ -32,7 +32,13 @@ PICTURED = [
     "gallery/index",
     "made/api/index",
 ]
-PICTURED += ["made/api/clems.CLEMS", "made/results/table2/table2", "benchmarks", "made/CHANGELOG"]
+PICTURED += [
+    "gallery/plot_12_thresholds",
+    "made/api/clems.CLEMS",
+    "made/results/table2/table2",
+    "benchmarks",
+    "made/CHANGELOG",
+]
 FIRST = 5  # results of a search among which the page has to be
 TOO_WIDE = "() => document.documentElement.scrollWidth > document.documentElement.clientWidth + 1"
 
