@@ -23,7 +23,7 @@ MODULES = {  # what users import from, in the order of the reference
     "clems.datasets": "Reading and writing data, and the usual datasets by name.",
     "clems.model_selection": "Splits in which each part has its share of every label.",
     "clems.evaluation": "What a model does on labelled rows, and what that is worth.",
-    "clems.evaluation.plot": "Figures for notebooks, drawn by plotly.",
+    "clems.evaluation.plot": "Figures for notebooks, as SVG.",
     "clems.evaluation.report": "The report as an HTML file.",
     "clems.experiments": "Comparisons of learners, from one call to a cluster.",
     "clems.persistence": "Models in files.",

@@ -55,7 +55,8 @@ def label_map(model: Any, *, most: int = MOST) -> Figure:
     >>> from clems import plot
     >>> X, Y = digit_scenes(200, random_state=0)
     >>> model = CLEMS("f1", n_trees=10, random_state=0).fit(X[:150], Y[:150])
-    >>> plot.label_map(model).save("label-map.svg")
+    >>> plot.label_map(model).save("label-map.svg").name
+    'label-map.svg'
     """
     return draw_map(make_map(model, most))
 
@@ -84,7 +85,8 @@ def criteria(predictions: Mapping[str, Any], Y: Any, criteria: Sequence[str | Co
     >>> X, Y = digit_scenes(200, random_state=0)
     >>> model = CLEMS("f1", n_trees=10, random_state=0).fit(X[:150], Y[:150])
     >>> predictions = {"CLEMS": model.predict(X[150:]), "nothing": 0 * Y[150:]}
-    >>> plot.criteria(predictions, Y[150:], ["f1", "hamming"]).save("criteria.svg")
+    >>> plot.criteria(predictions, Y[150:], ["f1", "hamming"]).save("criteria.svg").name
+    'criteria.svg'
     """
     return draw_criteria(bootstrap(predictions, Y, criteria))
 
@@ -112,7 +114,8 @@ def reliability(model: Any, X: Any, Y: Any) -> Figure:
     >>> from clems import plot
     >>> X, Y = digit_scenes(200, random_state=0)
     >>> model = CLEMS("f1", n_trees=10, random_state=0).fit(X[:150], Y[:150])
-    >>> plot.reliability(model, X[150:], Y[150:]).save("reliability.svg")
+    >>> plot.reliability(model, X[150:], Y[150:]).save("reliability.svg").name
+    'reliability.svg'
     """
     groups = evaluate(model, X, Y).reliability
     if groups is None:
@@ -145,7 +148,8 @@ def abstention(model: Any, X: Any, Y: Any, *, abstain_at: float | None = None) -
     >>> from clems import plot
     >>> X, Y = digit_scenes(200, random_state=0)
     >>> model = CLEMS("f1", n_trees=10, random_state=0).fit(X[:150], Y[:150])
-    >>> plot.abstention(model, X[150:], Y[150:], abstain_at=0.3).save("abstention.svg")
+    >>> plot.abstention(model, X[150:], Y[150:], abstain_at=0.3).save("abstention.svg").name
+    'abstention.svg'
     """
     curve = evaluate(model, X, Y, abstain_at=abstain_at).abstention
     if curve is None:
@@ -178,7 +182,8 @@ def labels(model: Any, X: Any, Y: Any, *, most: int = MANY) -> Figure:
     >>> from clems import plot
     >>> X, Y = digit_scenes(200, random_state=0)
     >>> model = CLEMS("f1", n_trees=10, random_state=0).fit(X[:150], Y[:150])
-    >>> plot.labels(model, X[150:], Y[150:]).save("labels.svg")
+    >>> plot.labels(model, X[150:], Y[150:]).save("labels.svg").name
+    'labels.svg'
     """
     return draw_labels(evaluate(model, X, Y).labels, most)
 
