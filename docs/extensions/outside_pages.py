@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 from pathlib import Path
+from urllib.parse import unquote
 
 from sphinx.application import Sphinx
 
@@ -27,8 +28,14 @@ PAGES = [
     "attack/results/*.md",
 ]
 ELSEWHERE = {ROOT / "README.md": DOCS / "index.md", ROOT / "examples": DOCS / "gallery/index.rst"}
-LINK = re.compile(r"(\]\()(?![a-z]+:|#|/)([^)\s#]+)(#[^)\s]*)?\)")
+LINK = re.compile(r"(\]\()(?![a-z]+:|#|/)((?:[^()\s#]|\([^()\s]*\))+)(#[^)\s]*)?\)")
+FIGURES = {".png", ".svg"}
 FENCE = re.compile(r"^(```.*?^```)", re.MULTILINE | re.DOTALL)
+
+
+def plain(name: str) -> str:
+    """Return the name of a figure without blanks and brackets, which Markdown and addresses quote."""
+    return re.sub(r"[^\w.-]+", "-", name)
 
 
 def new_link(target: str, page: Path, at: Path) -> str:
@@ -38,6 +45,8 @@ def new_link(target: str, page: Path, at: Path) -> str:
         path = ELSEWHERE[path]
     elif path.is_relative_to(ROOT) and not path.is_relative_to(DOCS):
         copy = MADE / path.relative_to(ROOT)
+        if path.suffix in FIGURES:
+            copy = copy.with_name(plain(unquote(path.name)))
         path = copy / "index.md" if copy.is_dir() else copy if copy.exists() else path
     return os.path.relpath(path, at.parent)
 
@@ -66,12 +75,13 @@ def copy_pages(app: Sphinx) -> None:
         listed = "\n".join(page.stem for page in pages if page.parent == folder)
         index = f"---\norphan: true\n---\n# {title}: {folder.name}\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
         write(MADE / folder.relative_to(ROOT) / "index.md", index)
+    for folder in {page.parent for page in pages} - {ROOT}:
+        for figure in (path for path in folder.iterdir() if path.suffix in FIGURES):
+            shutil.copyfile(figure, MADE / folder.relative_to(ROOT) / plain(figure.name))
     for page, copy in copies.items():
         text = page.read_text()
         title = "" if text.startswith("# ") else f"# {page.stem.replace('-', ' ').capitalize()}\n\n"
         write(copy, f"---\norphan: true\n---\n{title}{relinked(text, page, copy)}")
-        for figure in [*page.parent.glob("*.png"), *page.parent.glob("*.svg")] if page.parent != ROOT else []:
-            shutil.copyfile(figure, copy.parent / figure.name)
 
 
 def write(path: Path, text: str) -> None:
