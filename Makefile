@@ -48,7 +48,7 @@ bench-memory: $(VENV)/.bench  ## Memory of fit beyond features and trees, beside
 bench-guarantee: $(VENV)/.bench  ## How often promises of GuaranteedCost are broken; needs CLEMS_DATA; about ten minutes.
 	$(BIN)/python -m benchmarks.guarantee --output benchmarks/results/guarantee.md
 
-bench-scale: $(VENV)/.ann $(VENV)/.bench  ## How time and memory grow up to a million label vectors, on generated data; about an hour.
+bench-scale: $(VENV)/.ann $(VENV)/.bench $(VENV)/.report  ## How time and memory grow up to a million label vectors, on generated data; about an hour.
 	$(BIN)/python -m benchmarks.scale --output benchmarks/results/scale.md --figure docs/figures/scale.png
 
 bench-runner: $(VENV)/.dask  ## What running trials costs by itself; about two minutes.
