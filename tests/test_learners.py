@@ -818,7 +818,7 @@ def test_pipeline_and_grid_search(name):
     learner = VARIANTS[name]
     name = learner.__name__.lower()  # as pipelines call it
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), new(learner, "forest")),
+        make_pipeline(StandardScaler(), new(learner, "forest", **having(learner, n_folds=2))),
         {f"{name}__{key}": value for key, value in having(learner, cost=["f1", "hamming"]).items()}
         | {f"{name}__estimator__max_depth": [1, 8]},
         scoring={name: CRITERIA[name].scorer for name in ("f1", "rank", "macro_f1")},
@@ -938,6 +938,11 @@ def bad_parameters(learner):
         "tol": [(-1, "tol must be a number of at least 0; got -1"), (np.nan, "tol must be"), ("small", "tol must be")],
         "code": [(value, "code must be one of 'rrep', 'hamr', or a class of codes") for value in ("bch", None, 3)],
         "group_size": no_count("group_size"),
+        "threshold": [
+            (value, "^threshold must be None, 'auto' or a number from 0 to below 1; got")
+            for value in (-0.1, 1, np.nan, True, "half", [])
+        ]
+        + [(0.3, "^The threshold is all that depends on the cost; give cost='f1' or threshold=0.3, not both")],
         "n_components": [
             (0, "n_components must be at least 1"),
             (-2.0, "n_components must be at least 1"),
@@ -1051,7 +1056,8 @@ def test_models_tell_how_deep_their_trees_are(learner):
     settings = {"depths": None} if "depths" in signature(learner).parameters else {}
     model = fit(learner, estimator=None, n_trees=3, **settings)
     if not model.depth_path:
-        assert not hasattr(model, "at_depth")
+        with pytest.raises((AttributeError, ValueError), match="at_depth"):
+            model.at_depth(2)
         return
     full = model.get_depth()
     assert full > 2

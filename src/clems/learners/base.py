@@ -116,7 +116,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
             check_count(self.n_trees, "n_trees")
             X, labels, weight = check_training(self, X, y, sample_weight)
             self._propensities = propensities_of(labels)
-            self.criterion_ = self._resolved(self.cost if self.cost_sensitive else WITHOUT_COST)
+            self.criterion_ = self._resolved(self._own_cost())
             self._fit(X, labels, weight, check_random_state(self.random_state))
         return self
 
@@ -165,6 +165,10 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         labels = check_labels(self, y)
         check_consistent_length(predicted, labels)
         return self.criterion_.sign * self.criterion_(labels, predicted, sample_weight)
+
+    def _own_cost(self) -> Any:
+        """Return the cost that the model is fitted for; what it is scored by if it takes none."""
+        return self.cost if self.cost_sensitive else WITHOUT_COST
 
     def _resolved(self, cost: Any) -> Criterion:
         """Resolve what to train or decide for; a cost that cannot be computed for these labels is refused here."""

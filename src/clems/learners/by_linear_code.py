@@ -10,19 +10,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from clems.arrays import Bits, Floats, Labels, Weights, row_blocks
+from clems.arrays import Floats, Labels, Weights, row_blocks
 from clems.checks import check_components
 from clems.embedding.ridge import scaled_rows
 from clems.embedding.spectral import leading_directions
 from clems.labels.matrix import as_dense
-from clems.learners.base import MultiLabelClassifier
-from clems.learners.depth_path import DepthPath
+from clems.learners.by_threshold import ThresholdClassifier, above_threshold
 from clems.learners.regression import fit_regressor, make_regressor, predict_codes
+from clems.model_selection import held_out
 
-HALF = 0.5 + 1e-9  # a value that exceeds one half by no more than rounding does not exceed it
 
-
-class LinearEmbedding(DepthPath, MultiLabelClassifier):
+class LinearEmbedding(ThresholdClassifier):
     """A multi-label classifier made of codes of the label vectors and a regressor to them, decoded by a linear map.
 
     A learner says how it encodes.
@@ -53,6 +51,7 @@ class LinearEmbedding(DepthPath, MultiLabelClassifier):
         """Learn the embedding and return the code of each training row, shape (n, M)."""
 
     def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
+        self._check_threshold()
         regressor = make_regressor(self, random_state)
         start = perf_counter()
         self.codes_ = self._encode(X, Y, weight, random_state)
@@ -64,19 +63,32 @@ class LinearEmbedding(DepthPath, MultiLabelClassifier):
         start = perf_counter()
         self.estimator_ = fit_regressor(regressor, X, self.codes_, weight)
         self._say(f"regressor: {type(self.estimator_).__name__} in {perf_counter() - start:.1f} s")
+        self._set_threshold(Y, lambda: self._decoded(self._predicted_codes(X, weight, random_state)), weight)
 
-    def _predict(self, X: Any) -> Bits:
-        return self._decode(predict_codes(self.estimator_, X))
+    def _predicted_codes(self, X: Any, weight: Weights, random_state: np.random.RandomState) -> Floats:
+        """Codes that are predicted for the training rows, by regressors trained on other rows if there are folds."""
+        if self.n_folds is None or X.shape[0] == 1:
+            return predict_codes(self.estimator_, X)
+        codes = np.empty_like(self.codes_)
+        for others, part in held_out(X.shape[0], self.n_folds, random_state):
+            used = None if weight is None else weight[others]
+            fitted = fit_regressor(make_regressor(self, random_state), X[others], self.codes_[others], used)
+            codes[part] = predict_codes(fitted, X[part])
+        return codes
+
+    def _scores(self, X: Any) -> Floats:
+        return self._decoded(predict_codes(self.estimator_, X))
 
     def _error_of(self, Z: Floats, Y: Labels, weight: Weights) -> float:
         """Share of label entries that come out wrong when codes are decoded."""
         blocks = row_blocks(len(Z), max(Y.shape))
-        wrong = np.concatenate([(self._decode(Z[rows]) != as_dense(Y[rows])).mean(axis=1) for rows in blocks])
+        decoded = (above_threshold(self._decoded(Z[rows]), 0.5) != as_dense(Y[rows]) for rows in blocks)
+        wrong = np.concatenate([part.mean(axis=1) for part in decoded])
         return float(np.average(wrong, weights=weight))
 
-    def _decode(self, Z: Floats) -> Bits:
-        """Label vectors of codes: Z C + offset, rounded."""
-        return (Z @ self.components_ + self._offset > HALF).astype(np.uint8)
+    def _decoded(self, Z: Floats) -> Floats:
+        """Scores of labels by codes: Z C + offset."""
+        return np.asarray(Z @ self.components_ + self._offset)
 
     @property
     def n_components_(self) -> int:
