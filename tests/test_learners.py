@@ -224,6 +224,10 @@ ZERO = (
     "wants no probability of 0; some of ours are",
     r"^AssertionError: \nArrays are not strictly ordered `x < y`\n(.*\n)+ x: array\(0",
 )
+NAMESAKE = (
+    "skips what is called CCA, as scikit-learn has a class of that name",
+    r"^SkipTest: Skipping check_estimators_data_not_an_array for cross decomposition",
+)
 EXPECTED_FAILURES = {
     "check_sample_weights_pandas_series": NOT_BINARY,
     "check_sample_weights_not_an_array": NOT_BINARY,
@@ -263,6 +267,8 @@ def expected_failures(model):
     expected = EXPECTED_FAILURES | (EXPECTED_FAILURES_OF_PROBABILITIES if hasattr(model, "predict_proba") else {})
     if model.predictor == "regressor" and hasattr(model, "predict_proba"):
         expected |= EXPECTED_FAILURES_OF_EMBEDDINGS
+    if type(model).__name__ == "CCA":
+        expected |= {"check_classifier_data_not_an_array": NAMESAKE}
     if getattr(model, "code", None) == "hamr":
         expected |= EXPECTED_FAILURES_OF_HAMMING
     return expected
@@ -364,10 +370,11 @@ def test_a_function_as_cost(learner):
 @pytest.mark.parametrize("cost", sorted(COSTS))
 @pytest.mark.parametrize("learner", [pytest.param(v, id=k) for k, v in VARIANTS.items() if v.cost_at_predict])
 def test_one_fit_serves_every_cost(learner, cost):
-    one = fit(learner, estimator="forest")
+    settings = having(learner, n_folds=2)  # what is chosen on rows that a forest knows suits no others
+    one = fit(learner, estimator="forest", **settings)
     predicted = one.predict(X[TEST], cost=cost)
     if not learner.cost_at_fit:
-        assert np.array_equal(predicted, fit(learner, estimator="forest", cost=cost).predict(X[TEST]))
+        assert np.array_equal(predicted, fit(learner, estimator="forest", cost=cost, **settings).predict(X[TEST]))
     criterion = CRITERIA[cost]
     for other in ("hamming", "f_beta"):  # one cautious, one daring
         there, here = (criterion.sign * criterion(Y[TEST], one.predict(X[TEST], cost=name)) for name in (other, cost))
@@ -949,6 +956,7 @@ def bad_parameters(learner):
             ("many", "n_components must be a whole number"),
         ],
         "ridge": no_number("ridge", ""),
+        "label_ridge": no_number("label_ridge", ""),
         "alpha": [*no_number("alpha", "'auto' or "), ("automatic", "alpha must be 'auto' or a finite number")],
         "cv": [
             (value, "^cv must be a whole number of folds of at least 2") for value in (1, 0, 2.5, True, "five", None)

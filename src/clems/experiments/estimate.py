@@ -16,6 +16,7 @@ from clems.experiments.trial import Trial
 SECONDS = {
     "br": 0.02,
     "cc": 0.02,
+    "cca": 0.0018,
     "cft": 0.028,
     "clems": 0.0016,
     "cost_sensitive": 0.0025,

@@ -3,6 +3,7 @@
 from clems.learners.base import MultiLabelClassifier
 from clems.learners.br import BR
 from clems.learners.cc import CC
+from clems.learners.cca import CCA
 from clems.learners.cft import CFT
 from clems.learners.clems import CLEMS
 from clems.learners.cost_sensitive import CostSensitiveClassifier
@@ -16,6 +17,7 @@ from clems.learners.sleec import SLEEC
 LEARNERS: dict[str, type[MultiLabelClassifier]] = {
     "br": BR,
     "cc": CC,
+    "cca": CCA,
     "cft": CFT,
     "clems": CLEMS,
     "cost_sensitive": CostSensitiveClassifier,
@@ -30,6 +32,7 @@ LEARNERS: dict[str, type[MultiLabelClassifier]] = {
 __all__ = [
     "BR",
     "CC",
+    "CCA",
     "CFT",
     "CLEMS",
     "CPLST",

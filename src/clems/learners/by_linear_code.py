@@ -128,16 +128,48 @@ class LabelProjection(LinearEmbedding):
         labels = sparse.csr_array(Y, dtype=np.float64)
         self._offset = self.mean_ = weighted_mean(labels, weight)
         self.components_ = leading_directions(self._scatter(X, labels, weight), size)
-        variation = self._variation(labels, weight)
+        variation = variation_of(labels, self.mean_, weight)
         kept = ((self.components_ @ variation) * self.components_).sum(axis=1)
         self.explained_variance_ratio_ = shares(kept, variation.trace())
         return np.asarray(labels @ self.components_.T - self.mean_ @ self.components_.T)
 
-    def _variation(self, labels: Any, weight: Weights) -> Floats:
-        """Products of the labels, their mean taken away, summed over rows; shape (K, K)."""
-        total = labels.shape[0] if weight is None else weight.sum()
-        scaled = scaled_rows(labels, weight)
-        return np.asarray((scaled.T @ scaled).toarray() - total * np.outer(self.mean_, self.mean_))
+
+def variation_of(labels: Any, mean: Floats, weight: Weights) -> Floats:
+    """Products of the labels, their mean taken away, summed over rows; shape (K, K)."""
+    total = labels.shape[0] if weight is None else weight.sum()
+    scaled = scaled_rows(labels, weight)
+    return np.asarray((scaled.T @ scaled).toarray() - total * np.outer(mean, mean))
+
+
+def without_constant(Y: Labels) -> tuple[Any, Floats]:
+    """Labels as a CSR array of floats without those that all rows have, and these as an offset of shape (K,)."""
+    labels = sparse.csr_array(Y, dtype=np.float64)
+    offset = (np.asarray(labels.sum(axis=0)) == labels.shape[0]).astype(np.float64)
+    labels = sparse.csr_array(labels * (1 - offset))
+    labels.eliminate_zeros()
+    return labels, offset
+
+
+def kept_in_turn(codes: Floats, products: Floats) -> Floats:
+    """Sum of squares of the labels that least squares on each code explains beyond the codes before it.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (M, M)
+        Inner products of the codes.
+    products : ndarray of shape (M, K)
+        Inner products of codes and labels.
+    """
+    kept, codes, products = np.zeros(len(codes)), codes.copy(), products.copy()
+    floor = 1e-10 * codes.trace()
+    for j in range(len(codes)):
+        if codes[j, j] <= floor:
+            continue
+        kept[j] = products[j] @ products[j] / codes[j, j]
+        share = codes[j] / codes[j, j]  # what is left of later codes when this one is taken away
+        products -= np.outer(share, products[j])
+        codes -= np.outer(share, codes[j])
+    return kept
 
 
 def weighted_mean(labels: Any, weight: Weights) -> Floats:

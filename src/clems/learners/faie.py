@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from clems.arrays import Floats, Labels, Weights
 from clems.checks import check_components, check_number
 from clems.embedding.implicit import implicit_codes
 from clems.embedding.ridge import ridge_smoother, scaled_rows, sum_of_squares
 from clems.labels.matrix import as_dense
-from clems.learners.by_linear_code import LinearEmbedding, shares
+from clems.learners.by_linear_code import LinearEmbedding, shares, without_constant
 from clems.learners.by_threshold import AnyCost, above_threshold
 from clems.posterior.chains import row_offsets
 
@@ -145,10 +144,7 @@ class FaIE(LinearEmbedding):
         size, ridge = check_components(self.n_components, Y.shape[1]), check_number(self.ridge, "ridge")
         auto = isinstance(self.alpha, str) and self.alpha == "auto"
         share = None if auto else check_number(self.alpha, "alpha", "'auto' or ")
-        labels = sparse.csr_array(Y, dtype=np.float64)
-        self._offset = (np.asarray(labels.sum(axis=0)) == labels.shape[0]).astype(np.float64)
-        labels = sparse.csr_array(labels * (1 - self._offset))
-        labels.eliminate_zeros()
+        labels, self._offset = without_constant(Y)
         if share is None:
             share = choose_alpha(X, labels, weight, size, ridge, random_state) * mean_eigenvalue(labels, weight)
         self.alpha_ = share

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from clems.arrays import Floats, Weights
-from clems.learners.by_linear_code import LabelProjection
+from clems.learners.by_linear_code import LabelProjection, variation_of
 from clems.learners.by_threshold import AnyCost
 
 
@@ -110,4 +110,4 @@ class PLST(LabelProjection):
         self.verbose = verbose
 
     def _scatter(self, X: Any, labels: Any, weight: Weights) -> Floats:  # noqa: ARG002
-        return self._variation(labels, weight)
+        return variation_of(labels, self.mean_, weight)
