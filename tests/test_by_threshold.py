@@ -69,7 +69,9 @@ def test_the_threshold_is_the_best_of_all_on_rows_that_were_held_out(learner, co
         return get_cost(cost).rowwise(truth.toarray(), scores > threshold).mean()
 
     grid = np.linspace(0.01, 0.99, 99)
-    assert paid(model.threshold_) <= min(map(paid, grid)) + 2e-3  # thresholds between a selection of the scores
+    assert paid(model.threshold_) <= 1.02 * min(
+        map(paid, grid)
+    )  # of 64 thresholds between scores, the best is nearly the best of all
     in_sample = fit(learner, cost, n_folds=None)._seen[1].toarray()
     assert not np.allclose(in_sample, scores)
 

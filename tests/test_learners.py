@@ -956,6 +956,11 @@ def bad_parameters(learner):
             ("many", "n_components must be a whole number"),
         ],
         "ridge": no_number("ridge", ""),
+        "l1": no_number("l1", ""),
+        "n_nonzero": no_count("n_nonzero"),
+        "sampling": [
+            (value, "^sampling must be one of 'determinantal', 'leverage'; got") for value in ("uniform", None, 1)
+        ],
         "label_ridge": no_number("label_ridge", ""),
         "alpha": [*no_number("alpha", "'auto' or "), ("automatic", "alpha must be 'auto' or a finite number")],
         "cv": [

@@ -7,6 +7,9 @@ __version__ = "0.1.0"
 # Where each public name is. It is imported when it is asked for: help and completion must not wait for scikit-learn.
 _HOMES = {
     "BR": "learners",
+    "CS": "learners",
+    "MOPLMS": "learners",
+    "CSSP": "learners",
     "CCA": "learners",
     "CC": "learners",
     "CFT": "learners",
@@ -75,8 +78,11 @@ if TYPE_CHECKING:
     from clems.learners import CFT as CFT
     from clems.learners import CLEMS as CLEMS
     from clems.learners import CPLST as CPLST
+    from clems.learners import CS as CS
+    from clems.learners import CSSP as CSSP
     from clems.learners import ECC as ECC
     from clems.learners import LEARNERS as LEARNERS
+    from clems.learners import MOPLMS as MOPLMS
     from clems.learners import PCC as PCC
     from clems.learners import PLST as PLST
     from clems.learners import SLEEC as SLEEC

@@ -8,8 +8,11 @@ from clems.learners.cft import CFT
 from clems.learners.clems import CLEMS
 from clems.learners.cost_sensitive import CostSensitiveClassifier
 from clems.learners.cplst import CPLST
+from clems.learners.cs import CS
+from clems.learners.cssp import CSSP
 from clems.learners.ecc import ECC
 from clems.learners.faie import FaIE
+from clems.learners.moplms import MOPLMS
 from clems.learners.pcc import PCC
 from clems.learners.plst import PLST
 from clems.learners.sleec import SLEEC
@@ -22,8 +25,11 @@ LEARNERS: dict[str, type[MultiLabelClassifier]] = {
     "clems": CLEMS,
     "cost_sensitive": CostSensitiveClassifier,
     "cplst": CPLST,
+    "cs": CS,
+    "cssp": CSSP,
     "ecc": ECC,
     "faie": FaIE,
+    "moplms": MOPLMS,
     "pcc": PCC,
     "plst": PLST,
     "sleec": SLEEC,
@@ -36,8 +42,11 @@ __all__ = [
     "CFT",
     "CLEMS",
     "CPLST",
+    "CS",
+    "CSSP",
     "ECC",
     "LEARNERS",
+    "MOPLMS",
     "PCC",
     "PLST",
     "SLEEC",
