@@ -35,7 +35,7 @@ def draw_columns(directions: Floats, random_state: np.random.RandomState, *, rep
     >>> import numpy as np
     >>> V = np.array([[0.8, 0.6, 0.0], [0.0, 0.0, 1.0]])  # the first two say the same
     >>> [draw_columns(V, np.random.RandomState(seed)).tolist() for seed in range(3)]
-    [[0, 2], [0, 2], [0, 2]]
+    [[1, 2], [1, 2], [1, 2]]
     """
     left = (directions**2).sum(axis=0)
     taken: list[int] = []
