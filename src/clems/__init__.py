@@ -7,6 +7,7 @@ __version__ = "0.1.0"
 # Where each public name is. It is imported when it is asked for: help and completion must not wait for scikit-learn.
 _HOMES = {
     "BR": "learners",
+    "LEML": "learners",
     "CS": "learners",
     "MOPLMS": "learners",
     "CSSP": "learners",
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from clems.learners import CSSP as CSSP
     from clems.learners import ECC as ECC
     from clems.learners import LEARNERS as LEARNERS
+    from clems.learners import LEML as LEML
     from clems.learners import MOPLMS as MOPLMS
     from clems.learners import PCC as PCC
     from clems.learners import PLST as PLST

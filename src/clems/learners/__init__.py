@@ -12,6 +12,7 @@ from clems.learners.cs import CS
 from clems.learners.cssp import CSSP
 from clems.learners.ecc import ECC
 from clems.learners.faie import FaIE
+from clems.learners.leml import LEML
 from clems.learners.moplms import MOPLMS
 from clems.learners.pcc import PCC
 from clems.learners.plst import PLST
@@ -29,6 +30,7 @@ LEARNERS: dict[str, type[MultiLabelClassifier]] = {
     "cssp": CSSP,
     "ecc": ECC,
     "faie": FaIE,
+    "leml": LEML,
     "moplms": MOPLMS,
     "pcc": PCC,
     "plst": PLST,
@@ -46,6 +48,7 @@ __all__ = [
     "CSSP",
     "ECC",
     "LEARNERS",
+    "LEML",
     "MOPLMS",
     "PCC",
     "PLST",

@@ -55,6 +55,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         Whether the depth of its trees is for you to choose, by `at_depth`, as experiments do.
     takes_gaps : bool
         Whether features may be missing (NaN), if the estimator takes that, as forests do.
+    takes_missing_labels : bool
+        Whether labels may be missing in training: NaN where nobody has looked.
     predictor : {"regressor", "classifier"}
         What kind of estimator it is built on.
     """
@@ -66,6 +68,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
     label_based = False
     depth_path = False
     takes_gaps = True
+    takes_missing_labels = False
     predictor: str
 
     estimator: Any
@@ -115,7 +118,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         with all_or_nothing(self):
             check_count(self.n_trees, "n_trees")
             X, labels, weight = check_training(self, X, y, sample_weight)
-            self._propensities = propensities_of(labels)
+            self._propensities = propensities_of(np.nan_to_num(labels) if labels.dtype.kind == "f" else labels)
             self.criterion_ = self._resolved(self._own_cost())
             self._fit(X, labels, weight, check_random_state(self.random_state))
         return self
