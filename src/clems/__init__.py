@@ -7,6 +7,8 @@ __version__ = "0.1.0"
 # Where each public name is. It is imported when it is asked for: help and completion must not wait for scikit-learn.
 _HOMES = {
     "BR": "learners",
+    "GLE": "learners",
+    "CSRPE": "learners",
     "LEML": "learners",
     "CS": "learners",
     "MOPLMS": "learners",
@@ -80,8 +82,10 @@ if TYPE_CHECKING:
     from clems.learners import CLEMS as CLEMS
     from clems.learners import CPLST as CPLST
     from clems.learners import CS as CS
+    from clems.learners import CSRPE as CSRPE
     from clems.learners import CSSP as CSSP
     from clems.learners import ECC as ECC
+    from clems.learners import GLE as GLE
     from clems.learners import LEARNERS as LEARNERS
     from clems.learners import LEML as LEML
     from clems.learners import MOPLMS as MOPLMS

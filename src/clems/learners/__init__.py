@@ -9,9 +9,11 @@ from clems.learners.clems import CLEMS
 from clems.learners.cost_sensitive import CostSensitiveClassifier
 from clems.learners.cplst import CPLST
 from clems.learners.cs import CS
+from clems.learners.csrpe import CSRPE
 from clems.learners.cssp import CSSP
 from clems.learners.ecc import ECC
 from clems.learners.faie import FaIE
+from clems.learners.gle import GLE
 from clems.learners.leml import LEML
 from clems.learners.moplms import MOPLMS
 from clems.learners.pcc import PCC
@@ -27,9 +29,11 @@ LEARNERS: dict[str, type[MultiLabelClassifier]] = {
     "cost_sensitive": CostSensitiveClassifier,
     "cplst": CPLST,
     "cs": CS,
+    "csrpe": CSRPE,
     "cssp": CSSP,
     "ecc": ECC,
     "faie": FaIE,
+    "gle": GLE,
     "leml": LEML,
     "moplms": MOPLMS,
     "pcc": PCC,
@@ -45,8 +49,10 @@ __all__ = [
     "CLEMS",
     "CPLST",
     "CS",
+    "CSRPE",
     "CSSP",
     "ECC",
+    "GLE",
     "LEARNERS",
     "LEML",
     "MOPLMS",
