@@ -962,6 +962,8 @@ def bad_parameters(learner):
         "cost_sensitive_labelsets": [
             (value, "^cost_sensitive_labelsets must be True or False; got") for value in (1, None, "yes")
         ],
+        "balance": no_number("balance", ""),
+        "decoding": [(value, "^decoding must be one of 'mean_field', 'observed'; got") for value in ("exact", None, 1)],
         "n_nonzero": no_count("n_nonzero"),
         "sampling": [
             (value, "^sampling must be one of 'determinantal', 'leverage'; got") for value in ("uniform", None, 1)

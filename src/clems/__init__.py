@@ -7,6 +7,7 @@ __version__ = "0.1.0"
 # Where each public name is. It is imported when it is asked for: help and completion must not wait for scikit-learn.
 _HOMES = {
     "BR": "learners",
+    "CCAOC": "learners",
     "GLE": "learners",
     "CSRPE": "learners",
     "LEML": "learners",
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from clems.learners import BR as BR
     from clems.learners import CC as CC
     from clems.learners import CCA as CCA
+    from clems.learners import CCAOC as CCAOC
     from clems.learners import CFT as CFT
     from clems.learners import CLEMS as CLEMS
     from clems.learners import CPLST as CPLST

@@ -17,6 +17,7 @@ SECONDS = {
     "br": 0.02,
     "cc": 0.02,
     "cca": 0.0018,
+    "ccaoc": 0.02,
     "cft": 0.028,
     "clems": 0.0016,
     "cost_sensitive": 0.0025,

@@ -4,6 +4,7 @@ from clems.learners.base import MultiLabelClassifier
 from clems.learners.br import BR
 from clems.learners.cc import CC
 from clems.learners.cca import CCA
+from clems.learners.ccaoc import CCAOC
 from clems.learners.cft import CFT
 from clems.learners.clems import CLEMS
 from clems.learners.cost_sensitive import CostSensitiveClassifier
@@ -24,6 +25,7 @@ LEARNERS: dict[str, type[MultiLabelClassifier]] = {
     "br": BR,
     "cc": CC,
     "cca": CCA,
+    "ccaoc": CCAOC,
     "cft": CFT,
     "clems": CLEMS,
     "cost_sensitive": CostSensitiveClassifier,
@@ -45,6 +47,7 @@ __all__ = [
     "BR",
     "CC",
     "CCA",
+    "CCAOC",
     "CFT",
     "CLEMS",
     "CPLST",
