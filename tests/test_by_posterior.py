@@ -11,7 +11,7 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier
 
-from clems import CCAOC, CLEMS, COSTS, CSRPE, GLE, LEARNERS, PCC, CostSensitiveClassifier, f_beta, weighted_hamming
+from clems import BCS, CCAOC, CLEMS, COSTS, CSRPE, GLE, LEARNERS, PCC, CostSensitiveClassifier, f_beta, weighted_hamming
 from clems.datasets import digit_scenes
 from clems.decisions.decide import TIE
 from clems.learners import base
@@ -30,6 +30,7 @@ MODELS = {
     "observed": CostSensitiveClassifier(BERNOULLI, cv=2, joint="observed", random_state=0),
     "CSRPE": CSRPE("f1", n_trees=5, random_state=0),
     "CCAOC": CCAOC("f1", n_trees=5, random_state=0),
+    "BCS": BCS("f1", n_trees=5, random_state=0),
     "GLE": GLE("f1", n_trees=5, random_state=0),
     "PCC-beam": PCC("f1", beam_width=9, estimator=DecisionTreeClassifier(min_samples_leaf=5), random_state=0),
 }

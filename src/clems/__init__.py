@@ -7,6 +7,7 @@ __version__ = "0.1.0"
 # Where each public name is. It is imported when it is asked for: help and completion must not wait for scikit-learn.
 _HOMES = {
     "BR": "learners",
+    "BCS": "learners",
     "CCAOC": "learners",
     "GLE": "learners",
     "CSRPE": "learners",
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from clems.embedding.smacof import Embedding as Embedding
     from clems.embedding.smacof import mirrored_smacof as mirrored_smacof
     from clems.evaluation import plot as plot
+    from clems.learners import BCS as BCS
     from clems.learners import BR as BR
     from clems.learners import CC as CC
     from clems.learners import CCA as CCA

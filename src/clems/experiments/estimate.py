@@ -14,6 +14,7 @@ from clems.experiments.trial import Trial
 
 # Processor time of a trial with 100 trees by labels times root of rows; made by python -m tools.rates
 SECONDS = {
+    "bcs": 0.0025,
     "br": 0.02,
     "cc": 0.02,
     "cca": 0.0018,

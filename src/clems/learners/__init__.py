@@ -1,6 +1,7 @@
 """Learners: one file per algorithm, and `LEARNERS`, the registry that everything else iterates over."""
 
 from clems.learners.base import MultiLabelClassifier
+from clems.learners.bcs import BCS
 from clems.learners.br import BR
 from clems.learners.cc import CC
 from clems.learners.cca import CCA
@@ -22,6 +23,7 @@ from clems.learners.plst import PLST
 from clems.learners.sleec import SLEEC
 
 LEARNERS: dict[str, type[MultiLabelClassifier]] = {
+    "bcs": BCS,
     "br": BR,
     "cc": CC,
     "cca": CCA,
@@ -44,6 +46,7 @@ LEARNERS: dict[str, type[MultiLabelClassifier]] = {
 }
 
 __all__ = [
+    "BCS",
     "BR",
     "CC",
     "CCA",

@@ -180,6 +180,15 @@ def weighted_mean(labels: Any, weight: Weights) -> Floats:
     return np.where(np.asarray(labels.sum(axis=0)) == n, 1.0, mean)
 
 
+def mean_of_known(labels: Any, known: Any, weight: Weights) -> Floats:
+    """Weighted mean of each label over the rows that it is known of; 0 of a label that is known of none."""
+    if known is None:
+        return weighted_mean(sparse.csr_array(labels, dtype=np.float64), weight)
+    rows = known * (1.0 if weight is None else weight[:, None])
+    mean = (rows * as_dense(labels)).sum(axis=0) / np.maximum(rows.sum(axis=0), 1e-300)
+    return np.where((as_dense(labels) == 1).sum(axis=0) == np.maximum(known.sum(axis=0), 1), 1.0, mean)
+
+
 def shares(parts: Floats, whole: float) -> Floats:
     """Parts as shares of the whole; zeros if that is zero."""
     return np.asarray(np.clip(parts, 0, None) / whole if whole > 0 else np.zeros(len(parts)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from clems.arrays import Floats, Labels, Weights
 from clems.checks import check_components, check_count, check_number
@@ -13,7 +12,7 @@ from clems.embedding.low_rank import low_rank_regression
 from clems.embedding.ridge import exponent_of
 from clems.embedding.spectral import leading_directions
 from clems.labels.matrix import as_dense, split_missing
-from clems.learners.by_linear_code import LinearEmbedding, shares, weighted_mean
+from clems.learners.by_linear_code import LinearEmbedding, mean_of_known, shares
 from clems.learners.by_threshold import AnyCost
 
 LITTLE = 1e-6  # share of the labels' own variation that orders directions which the fit says nothing of
@@ -189,15 +188,6 @@ class LEML(LinearEmbedding):
 
     def _encode(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> Floats:  # noqa: ARG002
         return np.asarray(self._targets @ self.components_.T)
-
-
-def mean_of_known(labels: Any, known: Any, weight: Weights) -> Floats:
-    """Weighted mean of each label over the rows that it is known of; 0 of a label that is known of none."""
-    if known is None:
-        return weighted_mean(sparse.csr_array(labels, dtype=np.float64), weight)
-    rows = known * (1.0 if weight is None else weight[:, None])
-    mean = (rows * as_dense(labels)).sum(axis=0) / np.maximum(rows.sum(axis=0), 1e-300)
-    return np.where((as_dense(labels) == 1).sum(axis=0) == np.maximum(known.sum(axis=0), 1), 1.0, mean)
 
 
 def weighted_products(targets: Floats, weight: Weights) -> Floats:
