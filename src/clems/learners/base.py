@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import Any, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +31,27 @@ from clems.learners.input import (
 
 BLOCK = 4096  # rows predicted at a time
 WITHOUT_COST = "zero_one"  # what a learner that takes no cost is scored by, as scikit-learn scores labels
+
+
+class Profile(NamedTuple):
+    """What the table of learners tells of one.
+
+    Attributes
+    ----------
+    code : str
+        "reduction" if label vectors become fewer numbers than labels, or can, "expansion" if more, "none" if labels are
+        learned as they are.
+    optimises : str
+        What training optimises beyond the loss of its estimators.
+    time, memory : str
+        Their order beyond the estimators: n rows, d features, K labels, M codes, L distinct label vectors, s labels of
+        a row; F is one fit of the estimator.
+    """
+
+    code: str
+    optimises: str
+    time: str
+    memory: str
 
 
 class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -70,6 +91,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
     takes_gaps = True
     takes_missing_labels = False
     predictor: str
+    profile: ClassVar[Profile]
 
     estimator: Any
     n_trees: int

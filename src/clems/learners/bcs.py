@@ -13,6 +13,7 @@ from clems.costs.cost import Cost
 from clems.embedding.bayesian_sensing import LEAST, label_probabilities, sense
 from clems.embedding.pursuit import random_code
 from clems.labels.matrix import as_dense, split_missing
+from clems.learners.base import Profile
 from clems.learners.by_linear_code import mean_of_known
 from clems.learners.by_posterior import PosteriorClassifier
 from clems.learners.depth_path import DepthPath
@@ -110,6 +111,13 @@ class BCS(PosteriorClassifier, DepthPath):
     predictor = "regressor"
     takes_gaps = False  # it computes with features itself
     takes_missing_labels = True
+
+    profile = Profile(
+        "reduction",
+        "evidence of Gaussian labels",
+        "n K M + M³, 2 F",
+        "n K",
+    )
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ from clems.checks import check_components, check_number
 from clems.embedding.canonical import canonical_directions
 from clems.embedding.ridge import ridge_smoother, roots, scaled_rows
 from clems.embedding.spectral import signs
+from clems.learners.base import Profile
 from clems.learners.by_linear_code import LinearEmbedding, kept_in_turn, shares, variation_of, weighted_mean
 from clems.learners.by_threshold import AnyCost
 
@@ -113,6 +114,13 @@ class CCA(LinearEmbedding):
     """
 
     takes_gaps = False  # it computes with features itself
+
+    profile = Profile(
+        "reduction",
+        "correlation of labels and features",
+        "n d min(n, d) + K³, F",
+        "d² or n², K²",
+    )
 
     def __init__(
         self,

@@ -15,6 +15,7 @@ from clems.embedding.candidates import choose_candidates
 from clems.embedding.canonical import canonical_directions
 from clems.embedding.ridge import doubled, ridge_smoother, roots, scaled_rows
 from clems.labels.matrix import as_dense
+from clems.learners.base import Profile
 from clems.learners.by_division import DividedClassifier, Problem
 from clems.learners.by_linear_code import variation_of, weighted_mean
 from clems.learners.by_posterior import PosteriorClassifier
@@ -113,6 +114,13 @@ class CCAOC(PosteriorClassifier, DividedClassifier):
 
     takes_gaps = False  # it computes with features itself
     needs_probabilities = True
+
+    profile = Profile(
+        "expansion",
+        "correlation, then the bound of the evidence",
+        "n d min(n, d) + K³, K F",
+        "d² or n², K²",
+    )
 
     def __init__(
         self,

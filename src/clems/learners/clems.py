@@ -29,6 +29,7 @@ from clems.decisions.nearest import nearest
 from clems.embedding.candidates import choose_candidates
 from clems.embedding.smacof import label_start, mirrored_smacof
 from clems.labels.matrix import as_dense
+from clems.learners.base import Profile
 from clems.learners.by_posterior import AnyCost, PosteriorClassifier
 from clems.learners.cost_sensitive import as_expert
 from clems.learners.regression import fit_regressor, make_regressor
@@ -182,6 +183,13 @@ class CLEMS(PosteriorClassifier):
     predictor = "regressor"
     cost_at_fit = True
     label_based = True
+
+    profile = Profile(
+        "expansion",
+        "distances of points as costs (stress)",
+        "L² M per step, F",
+        "L²",
+    )
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ import numpy as np
 from clems.arrays import Floats, Weights
 from clems.checks import check_number
 from clems.embedding.ridge import ridge_smoother, roots, scaled_rows
+from clems.learners.base import Profile
 from clems.learners.by_linear_code import LabelProjection
 from clems.learners.by_threshold import AnyCost
 
@@ -93,6 +94,13 @@ class CPLST(LabelProjection):
     """
 
     takes_gaps = False  # it computes with features itself
+
+    profile = Profile(
+        "reduction",
+        "variance of labels that a ridge regression fits",
+        "n d min(n, d) + K³, F",
+        "d² or n², K²",
+    )
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ from clems.arrays import Floats, Labels, Weights
 from clems.checks import check_components, check_count
 from clems.embedding.pursuit import matching_pursuit, random_code
 from clems.embedding.ridge import scaled_rows
+from clems.learners.base import Profile
 from clems.learners.by_linear_code import LinearEmbedding, kept_in_turn, shares, without_constant
 from clems.learners.by_threshold import AnyCost
 
@@ -100,6 +101,13 @@ class CS(LinearEmbedding):
     >>> model.predict(X[200:]).shape, model.codes_.shape
     ((100, 10), (200, 5))
     """
+
+    profile = Profile(
+        "reduction",
+        "nothing: a random code",
+        "n s M, F; n K (M + s²) to decode",
+        "n M",
+    )
 
     def __init__(
         self,

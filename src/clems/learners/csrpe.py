@@ -14,6 +14,7 @@ from clems.checks import check_components, check_count
 from clems.costs.cost import Cost
 from clems.embedding.candidates import choose_candidates
 from clems.embedding.reference_pairs import draw_pairs, reference_differences
+from clems.learners.base import Profile
 from clems.learners.by_division import DividedClassifier, Problem
 from clems.learners.by_posterior import PosteriorClassifier
 from clems.model_selection import held_out
@@ -110,6 +111,13 @@ class CSRPE(PosteriorClassifier, DividedClassifier):
     cost_at_fit = True
     needs_probabilities = True
     needs_weights = True
+
+    profile = Profile(
+        "expansion",
+        "which of two label vectors is cheaper",
+        "L M, 8 K F",
+        "L M",
+    )
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from clems.checks import check_components
 from clems.embedding.column_subset import draw_columns, from_columns
 from clems.embedding.ridge import scaled_rows
 from clems.embedding.spectral import leading_directions
+from clems.learners.base import Profile
 from clems.learners.by_linear_code import LinearEmbedding, kept_in_turn, shares, without_constant
 from clems.learners.by_threshold import AnyCost
 
@@ -107,6 +108,13 @@ class CSSP(LinearEmbedding):
     >>> model.predict(X[200:]).shape, model.codes_.shape
     ((100, 10), (200, 5))
     """
+
+    profile = Profile(
+        "reduction",
+        "leverage of the labels drawn",
+        "n s² + K³, F",
+        "K²",
+    )
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from clems.checks import check_components, check_number
 from clems.embedding.implicit import implicit_codes
 from clems.embedding.ridge import ridge_smoother, scaled_rows, sum_of_squares
 from clems.labels.matrix import as_dense
+from clems.learners.base import Profile
 from clems.learners.by_linear_code import LinearEmbedding, shares, without_constant
 from clems.learners.by_threshold import AnyCost, above_threshold
 from clems.posterior.chains import row_offsets
@@ -112,6 +113,13 @@ class FaIE(LinearEmbedding):
     """
 
     takes_gaps = False  # it computes with features itself
+
+    profile = Profile(
+        "reduction",
+        "labels from codes and codes from features",
+        "n d min(n, d) + n K M, F",
+        "d² or n², n M",
+    )
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from clems.costs.cost import Cost
 from clems.embedding.candidates import distinct_rows
 from clems.embedding.labelsets import draw_labelsets, set_weights
 from clems.labels.matrix import as_dense
+from clems.learners.base import Profile
 from clems.learners.by_division import DividedClassifier
 from clems.learners.by_posterior import PosteriorClassifier
 from clems.learners.ecc import Group, GroupProblem
@@ -113,6 +114,13 @@ class GLE(PosteriorClassifier, DividedClassifier):
     needs_weights = _WhenAsked()
     needs_probabilities = True
     depth_path = False  # weights are those of trees as they are
+
+    profile = Profile(
+        "expansion",
+        "squared error of weighted labelsets",
+        "n K M, 4 K F",
+        "n K",
+    )
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ from clems.embedding.low_rank import low_rank_regression
 from clems.embedding.ridge import exponent_of
 from clems.embedding.spectral import leading_directions
 from clems.labels.matrix import as_dense, split_missing
+from clems.learners.base import Profile
 from clems.learners.by_linear_code import LinearEmbedding, mean_of_known, shares
 from clems.learners.by_threshold import AnyCost
 
@@ -118,6 +119,13 @@ class LEML(LinearEmbedding):
 
     takes_gaps = False  # it computes with features itself
     takes_missing_labels = True
+
+    profile = Profile(
+        "reduction",
+        "squared error of known labels, with a trace norm",
+        "200 n d M + K³, F",
+        "n K",
+    )
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from clems.checks import check_components, check_number
 from clems.embedding.column_subset import from_columns
 from clems.embedding.label_landmarks import choose_landmarks
 from clems.embedding.ridge import scaled_rows
+from clems.learners.base import Profile
 from clems.learners.by_linear_code import LinearEmbedding, kept_in_turn, shares, without_constant
 from clems.learners.by_threshold import AnyCost
 
@@ -100,6 +101,13 @@ class MOPLMS(LinearEmbedding):
     >>> model.predict(X[200:]).shape, model.codes_.shape
     ((100, 10), (200, 5))
     """
+
+    profile = Profile(
+        "reduction",
+        "squared error with a penalty on rows of weights",
+        "K³ per step, F",
+        "K²",
+    )
 
     def __init__(
         self,

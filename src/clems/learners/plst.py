@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from clems.arrays import Floats, Weights
+from clems.learners.base import Profile
 from clems.learners.by_linear_code import LabelProjection, variation_of
 from clems.learners.by_threshold import AnyCost
 
@@ -85,6 +86,13 @@ class PLST(LabelProjection):
     >>> model.predict(X[200:]).shape, model.codes_.shape
     ((100, 10), (200, 5))
     """
+
+    profile = Profile(
+        "reduction",
+        "variance of labels that is kept",
+        "n s² + K³, F",
+        "K²",
+    )
 
     def __init__(
         self,
