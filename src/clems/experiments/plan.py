@@ -94,7 +94,7 @@ def make_plan(spec: Spec) -> Plan:
         (name, criterion)
         for name, entry in spec.learners.items()
         for criterion in wanted[name]
-        if not answers(LEARNERS[entry.kind](**entry.parameters), criterion, own_costs)
+        if entry.learner is not None and not answers(entry.learner(**entry.parameters), criterion, own_costs)
     }
     costs_of = {
         name: [cost for cost in criteria if (name, cost) not in without_rule] for name, criteria in wanted.items()

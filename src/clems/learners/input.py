@@ -20,6 +20,10 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 from clems.arrays import Labels, Weights, canonical, with_short_indices
 from clems.labels.forms import _from_sets, _is_label_sets, _names, _type_of_labels
 from clems.labels.matrix import as_dense, as_labels, as_weights, missing_in, split_missing
+from clems.wording import first_few
+
+ONE_ROW = "There is a single training row"
+LONG = 40  # characters of a cell that a sentence shows
 
 
 @contextmanager
