@@ -1,4 +1,4 @@
-"""PLST, CPLST and FaIE against dense eigen-solutions, and where the answer is known."""
+"""Linear embeddings against dense eigen-solutions, and where the answer is known."""
 
 from dataclasses import replace
 from functools import cache
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.linalg import subspace_angles
+from sklearn import cross_decomposition
 from sklearn.datasets import make_multilabel_classification
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, Ridge
@@ -14,7 +15,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 from test_ridge import some
 
-from clems import CLEMS, CPLST, PLST, FaIE
+from clems import CCA, CLEMS, CPLST, CSSP, LEML, MOPLMS, PLST, FaIE
 from clems.decisions.nearest import nearest
 from clems.embedding import implicit, spectral
 from clems.embedding.implicit import implicit_codes
@@ -23,7 +24,7 @@ from clems.learners import faie
 
 X, Y = make_multilabel_classification(140, n_features=8, n_classes=6, random_state=0)
 TRAIN, TEST = slice(0, 90), slice(90, 140)
-LINEAR = [PLST, CPLST, FaIE]
+LINEAR = [PLST, CPLST, FaIE, CCA, CSSP, MOPLMS, LEML]
 NEAREST = KNeighborsRegressor(1)
 each = pytest.mark.parametrize("learner", LINEAR)
 forms = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
@@ -110,6 +111,39 @@ def test_cplst_of_groups_predicts_means_of_groups(size):
     assert np.array_equal(model.predict(np.eye(5)), wanted > 0.5)
     if size == 4:
         assert np.array_equal(model.predict(np.eye(5)), means > 0.5)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cca_is_that_of_scikit_learn(size, weighted):
+    features, labels, weight = some(300, 6, 4)
+    rows = np.repeat(np.arange(300), weight.astype(int)) if weighted else np.arange(300)
+    model = fit(CCA, features, labels, weight if weighted else None, ridge=0, label_ridge=0, n_components=size)
+    wanted = cross_decomposition.CCA(size, max_iter=100_000, tol=1e-14).fit(features[rows], labels[rows])
+    of_features, of_labels = wanted.transform(features[rows], labels[rows])
+    correlations = [np.corrcoef(a, b)[0, 1] for a, b in zip(of_features.T, of_labels.T, strict=True)]
+    np.testing.assert_allclose(model.correlations_, correlations, atol=1e-5)
+    assert subspace_angles(model.codes_[rows] - model.codes_[rows].mean(axis=0), of_labels).max() < 1e-3
+    assert subspace_angles(model.directions_, wanted.y_rotations_ / wanted._y_std[:, None]).max() < 1e-3
+
+
+def test_cca_decodes_with_the_least_squared_error():
+    features, labels, weight = some(80, 6, 5)
+    model = fit(CCA, features, labels, weight, n_components=2)
+    root = np.sqrt(weight)[:, None]
+    wanted = np.linalg.lstsq(root * model.codes_, root * (labels - model.mean_), rcond=None)[0]
+    np.testing.assert_allclose(model.components_, wanted, atol=1e-8)
+    lost = (weight[:, None] * (labels - model.mean_ - model.codes_ @ wanted) ** 2).sum()
+    whole = (weight[:, None] * (labels - model.mean_) ** 2).sum()
+    assert model.explained_variance_ratio_.sum() == pytest.approx(1 - lost / whole)
+
+
+def test_cca_takes_a_rare_label_as_seriously_as_a_frequent_one():
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((2000, 2))
+    labels = np.column_stack([features[:, 0] > 1.8, features[:, 1] + 4 * rng.standard_normal(2000) > 0]).astype(int)
+    assert np.abs(fit(CCA, features, labels, n_components=1).directions_[:, 0]).argmax() == 0
+    assert np.abs(fit(CPLST, features, labels, n_components=1).components_[0]).argmax() == 1
 
 
 def test_cplst_forgets_labels_that_features_do_not_tell():
@@ -210,7 +244,7 @@ def test_equal_rows_are_held_out_together(monkeypatch):
     assert 20 < len(weighted) < 60
 
 
-# What all three promise
+# What all promise
 
 
 @pytest.mark.parametrize("settings", [{}, {"n_components": 1.5}, {"n_components": 50}])

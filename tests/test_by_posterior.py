@@ -11,7 +11,7 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier
 
-from clems import CLEMS, COSTS, LEARNERS, PCC, CostSensitiveClassifier, f_beta, weighted_hamming
+from clems import BCS, CCAOC, CLEMS, COSTS, CSRPE, GLE, LEARNERS, PCC, CostSensitiveClassifier, f_beta, weighted_hamming
 from clems.datasets import digit_scenes
 from clems.decisions.decide import TIE
 from clems.learners import base
@@ -28,6 +28,10 @@ MODELS = {
     "PCC": PCC("f1", n_trees=5, n_samples=30, random_state=0),
     "independent": CostSensitiveClassifier(BERNOULLI, cv=2, joint="independent", random_state=0),
     "observed": CostSensitiveClassifier(BERNOULLI, cv=2, joint="observed", random_state=0),
+    "CSRPE": CSRPE("f1", n_trees=5, random_state=0),
+    "CCAOC": CCAOC("f1", n_trees=5, random_state=0),
+    "BCS": BCS("f1", n_trees=5, random_state=0),
+    "GLE": GLE("f1", n_trees=5, random_state=0),
     "PCC-beam": PCC("f1", beam_width=9, estimator=DecisionTreeClassifier(min_samples_leaf=5), random_state=0),
 }
 OTHER_COSTS = [*COSTS, f_beta(3), weighted_hamming([5, 1, 1, 2, 1, 9], [1, 1, 3, 1, 1, 2]), own_cost]
@@ -102,7 +106,7 @@ def test_a_posterior_is_a_distribution_for_each_row(name):
     np.testing.assert_allclose(posterior.share.sum(axis=1), 1)
     assert posterior.share.data.min() >= 0
     assert posterior.labels.shape[1] == 6
-    assert posterior.shared == (isinstance(model, CLEMS) or name == "observed")
+    assert posterior.shared == (isinstance(model, CLEMS) or name in ("observed", "CSRPE"))
     if posterior.shared:
         np.testing.assert_allclose(posterior.marginals, posterior.share @ posterior.float_labels, atol=1e-12)
     if isinstance(model, CLEMS):

@@ -17,6 +17,7 @@ import clems
 from clems.costs import formulas as costs
 from clems.datasets import DataError, digit_scenes, read_arff, read_table
 from clems.decisions.rules import RULES, rule_for
+from tools import learners_table
 from tools import map as source_map
 from tools.printed import RUNS
 
@@ -116,8 +117,12 @@ def tables_of(page):
 def test_the_tables_of_learners_and_rules_are_true():
     learners, rules = tables_of("docs/learners.md")
     assert [name for name, *_ in learners] == sorted(clems.LEARNERS)
-    for name, shown, used, built_on, probabilities in learners:
+    page = ROOT.joinpath("docs/learners.md").read_text()
+    assert page == learners_table.renewed(page), "python -m tools.learners_table writes it anew"
+    for name, shown, used, built_on, probabilities, code, *_ in learners:
         learner = clems.LEARNERS[name]
+        assert code in ("reduction", "expansion", "none")
+        assert learner.__name__ in page.partition("```mermaid")[2].partition("```")[0]
         assert shown == f"`{learner.__name__}`"
         times = {"training": learner.cost_at_fit, "prediction": learner.cost_at_predict}
         when = "in " + " and ".join(time for time, used_then in times.items() if used_then)

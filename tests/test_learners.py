@@ -32,7 +32,7 @@ from sklearn.utils import estimator_checks, get_tags
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import clems.learners.base
-from clems import CFT, COSTS, CRITERIA, ECC, LEARNERS, get_cost, weighted_hamming
+from clems import CFT, COSTS, CRITERIA, ECC, GLE, LEARNERS, get_cost, weighted_hamming
 from clems.datasets import digit_scenes
 from clems.evaluation.evaluate import evaluate
 
@@ -134,7 +134,7 @@ def having(learner, **settings):
 
 def new(learner, estimator="tree", cost="f1", **settings):
     estimators = ESTIMATORS[learner.predictor]
-    if issubclass(learner, ECC):
+    if issubclass(learner, (ECC, GLE)):
         estimators = estimators | {"linear": MANY_CLASSES, "pipeline": make_pipeline(StandardScaler(), MANY_CLASSES)}
     estimator = estimators[estimator] if isinstance(estimator, str) and estimator in estimators else estimator
     return learner(estimator=estimator, **having(learner, **CHEAP | {"cost": cost}) | settings)
@@ -224,6 +224,10 @@ ZERO = (
     "wants no probability of 0; some of ours are",
     r"^AssertionError: \nArrays are not strictly ordered `x < y`\n(.*\n)+ x: array\(0",
 )
+NAMESAKE = (
+    "skips what is called CCA, as scikit-learn has a class of that name",
+    r"^SkipTest: Skipping check_estimators_data_not_an_array for cross decomposition",
+)
 EXPECTED_FAILURES = {
     "check_sample_weights_pandas_series": NOT_BINARY,
     "check_sample_weights_not_an_array": NOT_BINARY,
@@ -261,8 +265,10 @@ def each_check():
 
 def expected_failures(model):
     expected = EXPECTED_FAILURES | (EXPECTED_FAILURES_OF_PROBABILITIES if hasattr(model, "predict_proba") else {})
-    if model.predictor == "regressor" and hasattr(model, "predict_proba"):
+    if type(model).__name__ == "CLEMS":
         expected |= EXPECTED_FAILURES_OF_EMBEDDINGS
+    if type(model).__name__ == "CCA":
+        expected |= {"check_classifier_data_not_an_array": NAMESAKE}
     if getattr(model, "code", None) == "hamr":
         expected |= EXPECTED_FAILURES_OF_HAMMING
     return expected
@@ -343,7 +349,7 @@ def test_a_high_price_for_a_miss_is_used(learner, dear):
     assert (careful[dear] > 1.5 * blind[dear]).all()
     if not hasattr(models[0], "threshold_"):  # which is the same for all labels
         cheap = prices == 1
-        assert careful[cheap].sum() < 1.5 * blind[cheap].sum()
+        assert careful[cheap].sum() <= 1.5 * blind[cheap].sum()
 
 
 @each_cost_sensitive
@@ -364,10 +370,11 @@ def test_a_function_as_cost(learner):
 @pytest.mark.parametrize("cost", sorted(COSTS))
 @pytest.mark.parametrize("learner", [pytest.param(v, id=k) for k, v in VARIANTS.items() if v.cost_at_predict])
 def test_one_fit_serves_every_cost(learner, cost):
-    one = fit(learner, estimator="forest")
+    settings = having(learner, n_folds=2)  # what is chosen on rows that a forest knows suits no others
+    one = fit(learner, estimator="forest", **settings)
     predicted = one.predict(X[TEST], cost=cost)
     if not learner.cost_at_fit:
-        assert np.array_equal(predicted, fit(learner, estimator="forest", cost=cost).predict(X[TEST]))
+        assert np.array_equal(predicted, fit(learner, estimator="forest", cost=cost, **settings).predict(X[TEST]))
     criterion = CRITERIA[cost]
     for other in ("hamming", "f_beta"):  # one cautious, one daring
         there, here = (criterion.sign * criterion(Y[TEST], one.predict(X[TEST], cost=name)) for name in (other, cost))
@@ -818,7 +825,7 @@ def test_pipeline_and_grid_search(name):
     learner = VARIANTS[name]
     name = learner.__name__.lower()  # as pipelines call it
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), new(learner, "forest")),
+        make_pipeline(StandardScaler(), new(learner, "forest", **having(learner, n_folds=2))),
         {f"{name}__{key}": value for key, value in having(learner, cost=["f1", "hamming"]).items()}
         | {f"{name}__estimator__max_depth": [1, 8]},
         scoring={name: CRITERIA[name].scorer for name in ("f1", "rank", "macro_f1")},
@@ -938,12 +945,31 @@ def bad_parameters(learner):
         "tol": [(-1, "tol must be a number of at least 0; got -1"), (np.nan, "tol must be"), ("small", "tol must be")],
         "code": [(value, "code must be one of 'rrep', 'hamr', or a class of codes") for value in ("bch", None, 3)],
         "group_size": no_count("group_size"),
+        "threshold": [
+            (value, "^threshold must be None, 'auto' or a number from 0 to below 1; got")
+            for value in (-0.1, 1, np.nan, True, "half", [])
+        ]
+        + [(0.3, "^The threshold is all that depends on the cost; give cost='f1' or threshold=0.3, not both")],
         "n_components": [
             (0, "n_components must be at least 1"),
             (-2.0, "n_components must be at least 1"),
             ("many", "n_components must be a whole number"),
         ],
         "ridge": no_number("ridge", ""),
+        "l1": no_number("l1", ""),
+        "labelset_size": no_count("labelset_size"),
+        "smooth": no_number("smooth", ""),
+        "cost_sensitive_labelsets": [
+            (value, "^cost_sensitive_labelsets must be True or False; got") for value in (1, None, "yes")
+        ],
+        "balance": no_number("balance", ""),
+        "decoding": [(value, "^decoding must be one of 'mean_field', 'observed'; got") for value in ("exact", None, 1)],
+        "noise": no_number("noise", ""),
+        "n_nonzero": no_count("n_nonzero"),
+        "sampling": [
+            (value, "^sampling must be one of 'determinantal', 'leverage'; got") for value in ("uniform", None, 1)
+        ],
+        "label_ridge": no_number("label_ridge", ""),
         "alpha": [*no_number("alpha", "'auto' or "), ("automatic", "alpha must be 'auto' or a finite number")],
         "cv": [
             (value, "^cv must be a whole number of folds of at least 2") for value in (1, 0, 2.5, True, "five", None)
@@ -1016,6 +1042,9 @@ def assert_nothing_is_half_done(learner, error, message, data, settings):
 @pytest.mark.parametrize(("bad", "message"), BAD_DATA)
 @each_learner
 def test_bad_data_are_reported_and_nothing_is_half_done(learner, bad, message):
+    if learner.takes_missing_labels and re.search("value (nan|<NA>)", message):
+        assert fit(learner, X[:6], bad["y"].astype(float) if bad["y"].dtype == float else bad["y"]).predict(X).shape
+        return
     assert_nothing_is_half_done(learner, ValueError, message, {"X": X[:6], "y": Y[:6]} | bad, {})
 
 
@@ -1051,7 +1080,8 @@ def test_models_tell_how_deep_their_trees_are(learner):
     settings = {"depths": None} if "depths" in signature(learner).parameters else {}
     model = fit(learner, estimator=None, n_trees=3, **settings)
     if not model.depth_path:
-        assert not hasattr(model, "at_depth")
+        with pytest.raises((AttributeError, ValueError), match="at_depth"):
+            model.at_depth(2)
         return
     full = model.get_depth()
     assert full > 2

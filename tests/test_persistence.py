@@ -126,7 +126,7 @@ def answers(model, X):
         found["expected"] = model.expected_cost(X, cost="accuracy")
         found["top"], _, found["top cost"] = model.top_k(X, 2, cost="f1")
         found["error"] = model.embedding_error()
-    if hasattr(model, "at_depth") and model.get_depth():
+    if hasattr(model, "at_depth") and (model.depth_path or isinstance(model, CLEMS)) and model.get_depth():
         found["depth"] = model.at_depth(2).predict(X)
     return found
 

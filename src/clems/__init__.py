@@ -7,6 +7,15 @@ __version__ = "0.2.0"
 # Where each public name is. It is imported when it is asked for: help and completion must not wait for scikit-learn.
 _HOMES = {
     "BR": "learners",
+    "BCS": "learners",
+    "CCAOC": "learners",
+    "GLE": "learners",
+    "CSRPE": "learners",
+    "LEML": "learners",
+    "CS": "learners",
+    "MOPLMS": "learners",
+    "CSSP": "learners",
+    "CCA": "learners",
     "CC": "learners",
     "CFT": "learners",
     "CLEMS": "learners",
@@ -68,13 +77,22 @@ if TYPE_CHECKING:
     from clems.embedding.smacof import Embedding as Embedding
     from clems.embedding.smacof import mirrored_smacof as mirrored_smacof
     from clems.evaluation import plot as plot
+    from clems.learners import BCS as BCS
     from clems.learners import BR as BR
     from clems.learners import CC as CC
+    from clems.learners import CCA as CCA
+    from clems.learners import CCAOC as CCAOC
     from clems.learners import CFT as CFT
     from clems.learners import CLEMS as CLEMS
     from clems.learners import CPLST as CPLST
+    from clems.learners import CS as CS
+    from clems.learners import CSRPE as CSRPE
+    from clems.learners import CSSP as CSSP
     from clems.learners import ECC as ECC
+    from clems.learners import GLE as GLE
     from clems.learners import LEARNERS as LEARNERS
+    from clems.learners import LEML as LEML
+    from clems.learners import MOPLMS as MOPLMS
     from clems.learners import PCC as PCC
     from clems.learners import PLST as PLST
     from clems.learners import SLEEC as SLEEC

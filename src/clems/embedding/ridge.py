@@ -83,11 +83,16 @@ class RidgeSmoother:
 
     def predict(self, X: Any, targets: Floats) -> Floats:
         """Predictions for other rows by the regression to targets of shape (n, k)."""
+        coef, intercept = self.coefficients(targets)
+        return np.asarray(doubled(X, self.exponent) @ coef + intercept)
+
+    def coefficients(self, targets: Floats) -> tuple[Floats, Floats]:
+        """Coefficients (d, k) of the regression to targets, for features times two to `exponent`, and intercepts."""
         scaled = self.root[:, None] * targets
         rest = scaled - self._level(scaled)
         coef = self.solve(self.backward(rest)) if self.by_features else self.backward(self.solve(rest))
         intercept = self.root @ scaled / (self.root @ self.root) - self.mean @ coef  # mean of T − (mean of X) β
-        return np.asarray(doubled(X, self.exponent) @ coef + intercept)
+        return coef, intercept
 
     def _level(self, scaled: Floats) -> Floats:
         """Fitted values of the intercept alone."""

@@ -14,14 +14,23 @@ from clems.experiments.trial import Trial
 
 # Processor time of a trial with 100 trees by labels times root of rows; made by python -m tools.rates
 SECONDS = {
+    "bcs": 0.0025,
     "br": 0.02,
     "cc": 0.02,
+    "cca": 0.0018,
+    "ccaoc": 0.02,
     "cft": 0.028,
     "clems": 0.0016,
     "cost_sensitive": 0.0025,
     "cplst": 0.0016,
+    "cs": 0.0018,
+    "csrpe": 0.05,
+    "cssp": 0.0017,
     "ecc": 0.043,
     "faie": 0.0026,
+    "gle": 0.05,
+    "leml": 0.002,
+    "moplms": 0.0017,
     "pcc": 0.028,
     "plst": 0.0017,
     "sleec": 0.0027,

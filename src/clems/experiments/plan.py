@@ -113,7 +113,7 @@ def make_plan(spec: Spec) -> Plan:
         (name, criterion)
         for name, entry in spec.learners.items()
         for criterion in wanted[name]
-        if entry.learner is not None and not answers(entry.learner, criterion, own_costs)
+        if entry.learner is not None and not answers(entry.learner(**entry.parameters), criterion, own_costs)
     }
     costs_of = {
         name: [cost for cost in criteria if (name, cost) not in without_rule] for name, criteria in wanted.items()
@@ -153,7 +153,7 @@ def make_plan(spec: Spec) -> Plan:
     return Plan(spec, planned, without_rule)
 
 
-def answers(learner: type[MultiLabelClassifier], criterion: str, own_costs: Mapping[str, Cost]) -> bool:
+def answers(learner: MultiLabelClassifier, criterion: str, own_costs: Mapping[str, Cost]) -> bool:
     """Whether a learner has an answer for a criterion: it has a rule for it, or takes no cost at all."""
     if not (learner.cost_sensitive or learner.cost_at_predict):
         return True

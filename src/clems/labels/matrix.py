@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -61,6 +62,28 @@ def as_labels(Y: Any, name: str = "Y") -> Labels:
         row, column = divmod(bad, array.shape[1])
         raise ValueError(_not_binary(name, array[row, column], row, column))
     return array.astype(np.uint8, copy=False)
+
+
+def missing_in(Y: Any) -> NDArray[np.bool_] | None:
+    """Which labels are missing (NaN, None or NA), shape (n, K); None if all are there, or if Y is no matrix at all."""
+    if sparse.issparse(Y):
+        if Y.ndim != 2 or Y.dtype.kind != "f" or not np.isnan(Y.tocoo(copy=True).data).any():
+            return None
+        return np.asarray(np.isnan(Y.toarray()))
+    if getattr(Y, "ndim", 0) != 2:
+        return None
+    unknown = np.asarray(pd.isna(Y))
+    return unknown if unknown.any() else None
+
+
+def split_missing(Y: Any) -> tuple[Labels, NDArray[np.bool_] | None]:
+    """Label matrix with 0 where a label is missing, and which these are; None if all are there."""
+    missing = missing_in(Y)
+    if missing is None:
+        return as_labels(Y), None
+    dense = np.array(Y.toarray() if sparse.issparse(Y) else Y, dtype=object)
+    dense[missing] = 0
+    return as_labels(dense), missing
 
 
 def as_dense(Y: Labels) -> Bits:

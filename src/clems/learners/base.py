@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import Any, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,27 @@ BLOCK = 4096  # rows predicted at a time
 WITHOUT_COST = "zero_one"  # what a learner that takes no cost is scored by, as scikit-learn scores labels
 
 
+class Profile(NamedTuple):
+    """What the table of learners tells of one.
+
+    Attributes
+    ----------
+    code : str
+        "reduction" if label vectors become fewer numbers than labels, or can, "expansion" if more, "none" if labels are
+        learned as they are.
+    optimises : str
+        What training optimises beyond the loss of its estimators.
+    time, memory : str
+        Their order beyond the estimators: n rows, d features, K labels, M codes, L distinct label vectors, s labels of
+        a row; F is one fit of the estimator.
+    """
+
+    code: str
+    optimises: str
+    time: str
+    memory: str
+
+
 class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """A multi-label classifier built on an estimator.
 
@@ -55,6 +76,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         Whether the depth of its trees is for you to choose, by `at_depth`, as experiments do.
     takes_gaps : bool
         Whether features may be missing (NaN), if the estimator takes that, as forests do.
+    takes_missing_labels : bool
+        Whether labels may be missing in training: NaN where nobody has looked.
     predictor : {"regressor", "classifier"}
         What kind of estimator it is built on.
     """
@@ -66,7 +89,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
     label_based = False
     depth_path = False
     takes_gaps = True
+    takes_missing_labels = False
     predictor: str
+    profile: ClassVar[Profile]
 
     estimator: Any
     n_trees: int
@@ -115,8 +140,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         with all_or_nothing(self):
             check_count(self.n_trees, "n_trees")
             X, labels, weight = check_training(self, X, y, sample_weight)
-            self._propensities = propensities_of(labels)
-            self.criterion_ = self._resolved(self.cost if self.cost_sensitive else WITHOUT_COST)
+            self._propensities = propensities_of(np.nan_to_num(labels) if labels.dtype.kind == "f" else labels)
+            self.criterion_ = self._resolved(self._own_cost())
             self._fit(X, labels, weight, check_random_state(self.random_state))
         return self
 
@@ -165,6 +190,10 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         labels = check_labels(self, y)
         check_consistent_length(predicted, labels)
         return self.criterion_.sign * self.criterion_(labels, predicted, sample_weight)
+
+    def _own_cost(self) -> Any:
+        """Return the cost that the model is fitted for; what it is scored by if it takes none."""
+        return self.cost if self.cost_sensitive else WITHOUT_COST
 
     def _resolved(self, cost: Any) -> Criterion:
         """Resolve what to train or decide for; a cost that cannot be computed for these labels is refused here."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from clems.arrays import Labels, Weights
 from clems.labels.matrix import as_dense
+from clems.learners.base import Profile
 from clems.learners.by_chain import LabelByLabel
 from clems.learners.by_division import Problem
 from clems.posterior.chains import probability
@@ -53,6 +54,13 @@ class BR(LabelByLabel):
     >>> model.predict_proba(X[200:]).shape
     (100, 10)
     """
+
+    profile = Profile(
+        "none",
+        "nothing together",
+        "K F",
+        "n K",
+    )
 
     def __init__(
         self,

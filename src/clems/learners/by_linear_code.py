@@ -10,19 +10,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from clems.arrays import Bits, Floats, Labels, Weights, row_blocks
+from clems.arrays import Floats, Labels, Weights, row_blocks
 from clems.checks import check_components
 from clems.embedding.ridge import scaled_rows
 from clems.embedding.spectral import leading_directions
 from clems.labels.matrix import as_dense
-from clems.learners.base import MultiLabelClassifier
-from clems.learners.depth_path import DepthPath
+from clems.learners.by_threshold import ThresholdClassifier, above_threshold
 from clems.learners.regression import fit_regressor, make_regressor, predict_codes
+from clems.model_selection import held_out
 
-HALF = 0.5 + 1e-9  # a value that exceeds one half by no more than rounding does not exceed it
 
-
-class LinearEmbedding(DepthPath, MultiLabelClassifier):
+class LinearEmbedding(ThresholdClassifier):
     """A multi-label classifier made of codes of the label vectors and a regressor to them, decoded by a linear map.
 
     A learner says how it encodes.
@@ -53,6 +51,7 @@ class LinearEmbedding(DepthPath, MultiLabelClassifier):
         """Learn the embedding and return the code of each training row, shape (n, M)."""
 
     def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
+        self._check_threshold()
         regressor = make_regressor(self, random_state)
         start = perf_counter()
         self.codes_ = self._encode(X, Y, weight, random_state)
@@ -64,19 +63,32 @@ class LinearEmbedding(DepthPath, MultiLabelClassifier):
         start = perf_counter()
         self.estimator_ = fit_regressor(regressor, X, self.codes_, weight)
         self._say(f"regressor: {type(self.estimator_).__name__} in {perf_counter() - start:.1f} s")
+        self._set_threshold(Y, lambda: self._decoded(self._predicted_codes(X, weight, random_state)), weight)
 
-    def _predict(self, X: Any) -> Bits:
-        return self._decode(predict_codes(self.estimator_, X))
+    def _predicted_codes(self, X: Any, weight: Weights, random_state: np.random.RandomState) -> Floats:
+        """Codes that are predicted for the training rows, by regressors trained on other rows if there are folds."""
+        if self.n_folds is None or X.shape[0] == 1:
+            return predict_codes(self.estimator_, X)
+        codes = np.empty_like(self.codes_)
+        for others, part in held_out(X.shape[0], self.n_folds, random_state):
+            used = None if weight is None else weight[others]
+            fitted = fit_regressor(make_regressor(self, random_state), X[others], self.codes_[others], used)
+            codes[part] = predict_codes(fitted, X[part])
+        return codes
+
+    def _scores(self, X: Any) -> Floats:
+        return self._decoded(predict_codes(self.estimator_, X))
 
     def _error_of(self, Z: Floats, Y: Labels, weight: Weights) -> float:
         """Share of label entries that come out wrong when codes are decoded."""
         blocks = row_blocks(len(Z), max(Y.shape))
-        wrong = np.concatenate([(self._decode(Z[rows]) != as_dense(Y[rows])).mean(axis=1) for rows in blocks])
+        decoded = (above_threshold(self._decoded(Z[rows]), 0.5) != as_dense(Y[rows]) for rows in blocks)
+        wrong = np.concatenate([part.mean(axis=1) for part in decoded])
         return float(np.average(wrong, weights=weight))
 
-    def _decode(self, Z: Floats) -> Bits:
-        """Label vectors of codes: Z C + offset, rounded."""
-        return (Z @ self.components_ + self._offset > HALF).astype(np.uint8)
+    def _decoded(self, Z: Floats) -> Floats:
+        """Scores of labels by codes: Z C + offset."""
+        return np.asarray(Z @ self.components_ + self._offset)
 
     @property
     def n_components_(self) -> int:
@@ -116,16 +128,48 @@ class LabelProjection(LinearEmbedding):
         labels = sparse.csr_array(Y, dtype=np.float64)
         self._offset = self.mean_ = weighted_mean(labels, weight)
         self.components_ = leading_directions(self._scatter(X, labels, weight), size)
-        variation = self._variation(labels, weight)
+        variation = variation_of(labels, self.mean_, weight)
         kept = ((self.components_ @ variation) * self.components_).sum(axis=1)
         self.explained_variance_ratio_ = shares(kept, variation.trace())
         return np.asarray(labels @ self.components_.T - self.mean_ @ self.components_.T)
 
-    def _variation(self, labels: Any, weight: Weights) -> Floats:
-        """Products of the labels, their mean taken away, summed over rows; shape (K, K)."""
-        total = labels.shape[0] if weight is None else weight.sum()
-        scaled = scaled_rows(labels, weight)
-        return np.asarray((scaled.T @ scaled).toarray() - total * np.outer(self.mean_, self.mean_))
+
+def variation_of(labels: Any, mean: Floats, weight: Weights) -> Floats:
+    """Products of the labels, their mean taken away, summed over rows; shape (K, K)."""
+    total = labels.shape[0] if weight is None else weight.sum()
+    scaled = scaled_rows(labels, weight)
+    return np.asarray((scaled.T @ scaled).toarray() - total * np.outer(mean, mean))
+
+
+def without_constant(Y: Labels) -> tuple[Any, Floats]:
+    """Labels as a CSR array of floats without those that all rows have, and these as an offset of shape (K,)."""
+    labels = sparse.csr_array(Y, dtype=np.float64)
+    offset = (np.asarray(labels.sum(axis=0)) == labels.shape[0]).astype(np.float64)
+    labels = sparse.csr_array(labels * (1 - offset))
+    labels.eliminate_zeros()
+    return labels, offset
+
+
+def kept_in_turn(codes: Floats, products: Floats) -> Floats:
+    """Sum of squares of the labels that least squares on each code explains beyond the codes before it.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (M, M)
+        Inner products of the codes.
+    products : ndarray of shape (M, K)
+        Inner products of codes and labels.
+    """
+    kept, codes, products = np.zeros(len(codes)), codes.copy(), products.copy()
+    floor = 1e-10 * codes.trace()
+    for j in range(len(codes)):
+        if codes[j, j] <= floor:
+            continue
+        kept[j] = products[j] @ products[j] / codes[j, j]
+        share = codes[j] / codes[j, j]  # what is left of later codes when this one is taken away
+        products -= np.outer(share, products[j])
+        codes -= np.outer(share, codes[j])
+    return kept
 
 
 def weighted_mean(labels: Any, weight: Weights) -> Floats:
@@ -134,6 +178,15 @@ def weighted_mean(labels: Any, weight: Weights) -> Floats:
     total = np.ones(n) if weight is None else weight
     mean = np.asarray(labels.T @ total) / total.sum()
     return np.where(np.asarray(labels.sum(axis=0)) == n, 1.0, mean)
+
+
+def mean_of_known(labels: Any, known: Any, weight: Weights) -> Floats:
+    """Weighted mean of each label over the rows that it is known of; 0 of a label that is known of none."""
+    if known is None:
+        return weighted_mean(sparse.csr_array(labels, dtype=np.float64), weight)
+    rows = known * (1.0 if weight is None else weight[:, None])
+    mean = (rows * as_dense(labels)).sum(axis=0) / np.maximum(rows.sum(axis=0), 1e-300)
+    return np.where((as_dense(labels) == 1).sum(axis=0) == np.maximum(known.sum(axis=0), 1), 1.0, mean)
 
 
 def shares(parts: Floats, whole: float) -> Floats:

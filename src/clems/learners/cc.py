@@ -10,6 +10,7 @@ import numpy as np
 from clems.arrays import Floats, Labels, Weights
 from clems.checks import check_count
 from clems.labels.matrix import as_dense
+from clems.learners.base import Profile
 from clems.learners.by_chain import LabelByLabel, follow
 
 
@@ -60,6 +61,13 @@ class CC(LabelByLabel):
     >>> model.predict(X[200:]).shape
     (100, 10)
     """
+
+    profile = Profile(
+        "none",
+        "nothing together; labels see those before them",
+        "K F",
+        "n K",
+    )
 
     def __init__(
         self,

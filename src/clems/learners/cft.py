@@ -13,6 +13,7 @@ from clems.arrays import Bits, Integers, Labels, Weights
 from clems.checks import check_count
 from clems.costs.cost import Cost
 from clems.labels.matrix import as_dense
+from clems.learners.base import Profile
 from clems.learners.by_chain import ChainClassifier, follow
 from clems.learners.by_division import Problem
 from clems.model_selection import held_out
@@ -84,6 +85,13 @@ class CFT(ChainClassifier):
     cost_sensitive = True
     cost_at_fit = True
     needs_weights = True
+
+    profile = Profile(
+        "none",
+        "the cost, label by label along a chain",
+        "8 K F",
+        "8 n K",
+    )
 
     def __init__(
         self,

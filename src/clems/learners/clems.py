@@ -31,6 +31,7 @@ from clems.embedding.candidates import choose_candidates
 from clems.embedding.landmarks import default_components, embed_by_landmarks, number_of_landmarks
 from clems.embedding.smacof import label_start, mirrored_smacof
 from clems.labels.matrix import as_dense, constant_labels, dense_if_small
+from clems.learners.base import Profile
 from clems.learners.by_posterior import AnyCost, PosteriorClassifier
 from clems.learners.cost_sensitive import as_expert
 from clems.learners.regression import fit_regressor, make_regressor
@@ -189,6 +190,13 @@ class CLEMS(PosteriorClassifier):
     predictor = "regressor"
     cost_at_fit = True
     label_based = True
+
+    profile = Profile(
+        "expansion",
+        "distances of points as costs (stress)",
+        "L² M per step, F",
+        "L²",
+    )
 
     def __init__(
         self,

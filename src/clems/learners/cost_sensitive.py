@@ -24,7 +24,7 @@ from clems.costs.cost import Cost
 from clems.costs.criteria import Criterion, label_criteria
 from clems.embedding.candidates import distinct_rows
 from clems.labels.matrix import as_dense, constant_labels
-from clems.learners.base import check_estimator, new_seed, seeded
+from clems.learners.base import Profile, check_estimator, new_seed, seeded
 from clems.learners.by_division import Problem, fit_problem
 from clems.learners.by_posterior import AnyCost, PosteriorClassifier
 from clems.model_selection import IterativeStratifiedKFold
@@ -128,6 +128,13 @@ class CostSensitiveClassifier(PosteriorClassifier):
     cost_after_fit = True
     label_based = True
     needs_probabilities = True
+
+    profile = Profile(
+        "none",
+        "log loss of held-out rows, by calibration",
+        "5 K F",
+        "n K",
+    )
 
     def __init__(
         self,

@@ -9,7 +9,9 @@ import numpy as np
 from clems.arrays import Floats, Weights
 from clems.checks import check_number
 from clems.embedding.ridge import ridge_smoother, roots, scaled_rows
+from clems.learners.base import Profile
 from clems.learners.by_linear_code import LabelProjection
+from clems.learners.by_threshold import AnyCost
 
 
 class CPLST(LabelProjection):
@@ -21,12 +23,22 @@ class CPLST(LabelProjection):
 
     Parameters
     ----------
+    cost : str, Cost or callable, default=None
+        What the threshold is chosen for: a key of `clems.COSTS`, a cost such as ``weighted_hamming(prices)``, or a
+        function of truths and predictions, see :func:`clems.get_cost`. None is no cost, or F1 with
+        ``threshold="auto"``.
     n_components : int, float or None, default=None
         Dimension of the embedded space: a number, a multiple of the number of labels K as a float, or None for K. There
         are no more than K directions, so more than K counts as K.
     ridge : float, default=1.0
         Penalty of squared coefficients in the linear regression that the embedding uses, as `alpha` of scikit-learn's
         Ridge; the larger, the fewer directions of the features count. It does not change `estimator`.
+    threshold : float, "auto" or None, default=None
+        Score above which a label is predicted. "auto" is that of least cost for the training rows, which then can be
+        had for any cost in `predict`. None is ½, or "auto" if a cost is given.
+    n_folds : int or None, default=2
+        A threshold is chosen by scores of training rows, each predicted by a regressor that was trained on other parts,
+        out of so many. None saves the time: scores are those of rows that the regressor knows.
     estimator : estimator, default=None
         Any scikit-learn regressor; one with a single output is fitted once per dimension. None is a forest,
         :func:`clems.trees.growing.default_forest`.
@@ -55,8 +67,11 @@ class CPLST(LabelProjection):
         Share of the training rows' label entries that come out wrong when their codes are decoded.
     estimator_ : estimator
         Fitted regressor.
+    threshold_ : float
+        Score above which a label is predicted.
     cost_ : Cost
-        What `score` measures: the learner takes no cost, so as in scikit-learn it is subset accuracy.
+        What the threshold is chosen for, and what `score` measures; without a cost that is subset accuracy, as in
+        scikit-learn.
     classes_ : ndarray of shape (K,)
         Names of the labels: columns of the DataFrame, members of the label sets, or numbers.
     n_features_in_ : int
@@ -80,19 +95,32 @@ class CPLST(LabelProjection):
 
     takes_gaps = False  # it computes with features itself
 
+    profile = Profile(
+        "reduction",
+        "variance of labels that a ridge regression fits",
+        "n d min(n, d) + K³, F",
+        "d² or n², K²",
+    )
+
     def __init__(
         self,
+        cost: AnyCost | None = None,
         *,
         n_components: int | float | None = None,
         ridge: float = 1.0,
+        threshold: float | str | None = None,
+        n_folds: int | None = 2,
         estimator: Any = None,
         n_trees: int = 100,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
+        self.cost = cost
         self.n_components = n_components
         self.ridge = ridge
+        self.threshold = threshold
+        self.n_folds = n_folds
         self.estimator = estimator
         self.n_trees = n_trees
         self.n_jobs = n_jobs

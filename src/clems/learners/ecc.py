@@ -13,6 +13,7 @@ from clems.checks import check_count
 from clems.embedding.candidates import distinct_rows
 from clems.embedding.codewords import grouped, make_code
 from clems.labels.matrix import as_dense
+from clems.learners.base import Profile
 from clems.learners.by_division import DividedClassifier, Problem
 from clems.trees.reading import check_reach, predictions_of
 
@@ -84,6 +85,13 @@ class ECC(DividedClassifier):
     >>> model.code_.length, len(model.groups_), model.predict(X[200:]).shape
     (35, 12, (100, 10))
     """
+
+    profile = Profile(
+        "expansion",
+        "nothing beyond its classifiers",
+        "4 K / 3 F",
+        "n M",
+    )
 
     def __init__(
         self,

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from clems.arrays import Floats, Labels, Weights
 from clems.checks import check_components, check_number
 from clems.embedding.implicit import implicit_codes
 from clems.embedding.ridge import ridge_smoother, scaled_rows, sum_of_squares
 from clems.labels.matrix import as_dense
-from clems.learners.by_linear_code import HALF, LinearEmbedding, shares
+from clems.learners.base import Profile
+from clems.learners.by_linear_code import LinearEmbedding, shares, without_constant
+from clems.learners.by_threshold import AnyCost, above_threshold
 from clems.posterior.chains import row_offsets
 
 GRID = (0.0, 0.01, 0.1, 1.0)  # values of alpha to choose from, in units of the mean eigenvalue of the labels
@@ -30,6 +31,10 @@ class FaIE(LinearEmbedding):
 
     Parameters
     ----------
+    cost : str, Cost or callable, default=None
+        What the threshold is chosen for: a key of `clems.COSTS`, a cost such as ``weighted_hamming(prices)``, or a
+        function of truths and predictions, see :func:`clems.get_cost`. None is no cost, or F1 with
+        ``threshold="auto"``.
     n_components : int, float or None, default=None
         Dimension of the embedded space: a number, a multiple of the number of labels K as a float, or None for K. If
         fewer dimensions have anything to do with labels, these are all: with ``alpha=0`` the rank of the labels, never
@@ -41,6 +46,12 @@ class FaIE(LinearEmbedding):
     ridge : float, default=1.0
         Penalty of squared coefficients in the linear regression that the embedding uses, as `alpha` of scikit-learn's
         Ridge; the larger, the fewer directions of the features count. It does not change `estimator`.
+    threshold : float, "auto" or None, default=None
+        Score above which a label is predicted. "auto" is that of least cost for the training rows, which then can be
+        had for any cost in `predict`. None is ½, or "auto" if a cost is given.
+    n_folds : int or None, default=2
+        A threshold is chosen by scores of training rows, each predicted by a regressor that was trained on other parts,
+        out of so many. None saves the time: scores are those of rows that the regressor knows.
     estimator : estimator, default=None
         Any scikit-learn regressor; one with a single output is fitted once per dimension. None is a forest,
         :func:`clems.trees.growing.default_forest`.
@@ -70,8 +81,11 @@ class FaIE(LinearEmbedding):
         Share of the training rows' label entries that come out wrong when their codes are decoded.
     estimator_ : estimator
         Fitted regressor.
+    threshold_ : float
+        Score above which a label is predicted.
     cost_ : Cost
-        What `score` measures: the learner takes no cost, so as in scikit-learn it is subset accuracy.
+        What the threshold is chosen for, and what `score` measures; without a cost that is subset accuracy, as in
+        scikit-learn.
     classes_ : ndarray of shape (K,)
         Names of the labels: columns of the DataFrame, members of the label sets, or numbers.
     n_features_in_ : int
@@ -100,21 +114,34 @@ class FaIE(LinearEmbedding):
 
     takes_gaps = False  # it computes with features itself
 
+    profile = Profile(
+        "reduction",
+        "labels from codes and codes from features",
+        "n d min(n, d) + n K M, F",
+        "d² or n², n M",
+    )
+
     def __init__(
         self,
+        cost: AnyCost | None = None,
         *,
         n_components: int | float | None = None,
         alpha: str | float = "auto",
         ridge: float = 1.0,
+        threshold: float | str | None = None,
+        n_folds: int | None = 2,
         estimator: Any = None,
         n_trees: int = 100,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
+        self.cost = cost
         self.n_components = n_components
         self.alpha = alpha
         self.ridge = ridge
+        self.threshold = threshold
+        self.n_folds = n_folds
         self.estimator = estimator
         self.n_trees = n_trees
         self.n_jobs = n_jobs
@@ -125,10 +152,7 @@ class FaIE(LinearEmbedding):
         size, ridge = check_components(self.n_components, Y.shape[1]), check_number(self.ridge, "ridge")
         auto = isinstance(self.alpha, str) and self.alpha == "auto"
         share = None if auto else check_number(self.alpha, "alpha", "'auto' or ")
-        labels = sparse.csr_array(Y, dtype=np.float64)
-        self._offset = (np.asarray(labels.sum(axis=0)) == labels.shape[0]).astype(np.float64)
-        labels = sparse.csr_array(labels * (1 - self._offset))
-        labels.eliminate_zeros()
+        labels, self._offset = without_constant(Y)
         if share is None:
             share = choose_alpha(X, labels, weight, size, ridge, random_state) * mean_eigenvalue(labels, weight)
         self.alpha_ = share
@@ -170,6 +194,6 @@ def choose_alpha(
         codes, components = implicit_codes(
             known, in_training, smooth, share * mean_eigenvalue(known, in_training), size
         )
-        wrong = (smooth.predict(X[held], codes) @ components > HALF) != truth
+        wrong = above_threshold(smooth.predict(X[held], codes) @ components, 0.5) != truth
         losses.append(np.average(wrong.mean(axis=1), weights=others))
     return GRID[int(np.argmin(np.round(losses, 12)))]

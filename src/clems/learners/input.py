@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 
 from clems.arrays import Labels, Weights, canonical, with_short_indices
 from clems.labels.forms import _from_sets, _is_label_sets, _names, _type_of_labels
-from clems.labels.matrix import as_labels, as_weights
+from clems.labels.matrix import as_dense, as_labels, as_weights, missing_in, split_missing
 from clems.wording import first_few
 
 ONE_ROW = "There is a single training row"
@@ -48,8 +48,13 @@ def check_training(model: Any, X: Any, Y: Any, sample_weight: ArrayLike | None) 
     X = _checked(model, X, reset=True)
     Y = list(Y) if isinstance(Y, Iterator) else Y
     model._given_as_sets = _is_label_sets(Y)
-    labels, model.classes_ = _from_sets(Y) if model._given_as_sets else (as_labels(Y), _names(Y))
+    if model._given_as_sets:
+        labels, model.classes_ = _from_sets(Y)
+    else:
+        labels, model.classes_ = _checked_labels(model, Y), _names(Y)
     model._form_of_labels = labels[:0].astype(np.int64 if model._given_as_sets else _type_of_labels(Y))
+    if sparse.issparse(Y) and not sparse.issparse(labels):  # some are missing
+        model._form_of_labels = sparse.csr_array(model._form_of_labels)
     check_consistent_length(X, labels)
     if labels.shape[1] == 0:
         raise ValueError("Y has no labels; it must have at least one column.")
@@ -75,6 +80,24 @@ def _warn_of_too_little(labels: Labels, names: list[Any]) -> None:
             UserWarning,
             stacklevel=4,
         )
+
+
+def _checked_labels(model: Any, Y: Any) -> Labels:
+    """Label matrix of zeros and ones; of floats, with NaN where labels are missing, if the model takes that."""
+    missing = missing_in(Y)
+    if missing is None:
+        return as_labels(Y)
+    if not model.takes_missing_labels:
+        row, column = (int(place) for place in np.unravel_index(missing.argmax(), missing.shape))
+        value = np.nan if sparse.issparse(Y) else np.asarray(Y)[row, column]
+        raise ValueError(
+            f"Y has the value {value} in row {row}, column {column}; labels must be 0 or 1, as {type(model).__name__} "
+            "takes no missing labels; LEML and BCS do."
+        )
+    if missing.all():
+        raise ValueError("Y has the value nan everywhere; some labels must be known.")
+    labels, _ = split_missing(Y)
+    return np.where(missing, np.nan, as_dense(labels))
 
 
 def check_features(model: Any, X: Any) -> Any:

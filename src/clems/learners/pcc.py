@@ -12,7 +12,7 @@ from clems.arrays import Bits, Labels, Weights
 from clems.checks import check_count
 from clems.costs.cost import Cost
 from clems.labels.matrix import as_dense
-from clems.learners.base import new_seed
+from clems.learners.base import Profile, new_seed
 from clems.learners.by_chain import ChainClassifier
 from clems.learners.by_posterior import PosteriorClassifier
 from clems.model_selection import IterativeStratifiedKFold
@@ -98,6 +98,13 @@ class PCC(PosteriorClassifier, ChainClassifier):
     """
 
     needs_probabilities = True
+
+    profile = Profile(
+        "none",
+        "nothing together; read as a distribution",
+        "K F",
+        "n K",
+    )
 
     def __init__(
         self,

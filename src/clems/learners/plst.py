@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from clems.arrays import Floats, Weights
-from clems.learners.by_linear_code import LabelProjection
+from clems.learners.base import Profile
+from clems.learners.by_linear_code import LabelProjection, variation_of
+from clems.learners.by_threshold import AnyCost
 
 
 class PLST(LabelProjection):
@@ -18,9 +20,19 @@ class PLST(LabelProjection):
 
     Parameters
     ----------
+    cost : str, Cost or callable, default=None
+        What the threshold is chosen for: a key of `clems.COSTS`, a cost such as ``weighted_hamming(prices)``, or a
+        function of truths and predictions, see :func:`clems.get_cost`. None is no cost, or F1 with
+        ``threshold="auto"``.
     n_components : int, float or None, default=None
         Dimension of the embedded space: a number, a multiple of the number of labels K as a float, or None for K. There
         are no more than K directions, so more than K counts as K.
+    threshold : float, "auto" or None, default=None
+        Score above which a label is predicted. "auto" is that of least cost for the training rows, which then can be
+        had for any cost in `predict`. None is ½, or "auto" if a cost is given.
+    n_folds : int or None, default=2
+        A threshold is chosen by scores of training rows, each predicted by a regressor that was trained on other parts,
+        out of so many. None saves the time: scores are those of rows that the regressor knows.
     estimator : estimator, default=None
         Any scikit-learn regressor; one with a single output is fitted once per dimension. None is a forest,
         :func:`clems.trees.growing.default_forest`.
@@ -49,8 +61,11 @@ class PLST(LabelProjection):
         Share of the training rows' label entries that come out wrong when their codes are decoded.
     estimator_ : estimator
         Fitted regressor.
+    threshold_ : float
+        Score above which a label is predicted.
     cost_ : Cost
-        What `score` measures: the learner takes no cost, so as in scikit-learn it is subset accuracy.
+        What the threshold is chosen for, and what `score` measures; without a cost that is subset accuracy, as in
+        scikit-learn.
     classes_ : ndarray of shape (K,)
         Names of the labels: columns of the DataFrame, members of the label sets, or numbers.
     n_features_in_ : int
@@ -72,17 +87,30 @@ class PLST(LabelProjection):
     ((100, 10), (200, 5))
     """
 
+    profile = Profile(
+        "reduction",
+        "variance of labels that is kept",
+        "n s² + K³, F",
+        "K²",
+    )
+
     def __init__(
         self,
+        cost: AnyCost | None = None,
         *,
         n_components: int | float | None = None,
+        threshold: float | str | None = None,
+        n_folds: int | None = 2,
         estimator: Any = None,
         n_trees: int = 100,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
+        self.cost = cost
         self.n_components = n_components
+        self.threshold = threshold
+        self.n_folds = n_folds
         self.estimator = estimator
         self.n_trees = n_trees
         self.n_jobs = n_jobs
@@ -90,4 +118,4 @@ class PLST(LabelProjection):
         self.verbose = verbose
 
     def _scatter(self, X: Any, labels: Any, weight: Weights) -> Floats:  # noqa: ARG002
-        return self._variation(labels, weight)
+        return variation_of(labels, self.mean_, weight)

@@ -26,7 +26,7 @@ from clems.embedding.candidates import distinct_rows
 from clems.embedding.factorisation import factorise
 from clems.embedding.neighbours import neighbour_scores
 from clems.embedding.ridge import REACH, doubled, exponent_of
-from clems.learners.base import MultiLabelClassifier, new_seed
+from clems.learners.base import MultiLabelClassifier, Profile, new_seed
 from clems.learners.regression import fit_regressor, make_regressor, predict_codes
 from clems.model_selection import held_out
 
@@ -133,6 +133,13 @@ class SLEEC(MultiLabelClassifier):
     takes_gaps = False  # it computes with features itself
     cost_sensitive = True
     cost_at_predict = True
+
+    profile = Profile(
+        "reduction",
+        "inner products of near label vectors",
+        "L² s + L M² per step, 3 F",
+        "n M",
+    )
 
     def __init__(
         self,
