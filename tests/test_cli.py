@@ -563,11 +563,13 @@ WRONG = {
     "not NAME=VALUE": ([*FIT, "--set", "n_trees"], "--set takes NAME=VALUE"),
     "cost for a blind learner": (
         [*FIT, "--learner", "br", "--cost", "f1"],
-        "br takes no cost; these learners do: cft, clems, cost_sensitive, pcc, sleec.",
+        "br takes no cost; these learners do: bcs, cca, ccaoc, cft, clems, cost_sensitive, cplst, cs, csrpe, "
+        "cssp, faie, gle, leml, moplms, pcc, plst, sleec.",
     ),
     "classifier for a regressor's place": (
         [*FIT, "--estimator", "random_forest"],
-        "clems is built on a regressor, not on a classifier; br, cc, cft, cost_sensitive, ecc, pcc are.",
+        "clems is built on a regressor, not on a classifier; br, cc, ccaoc, cft, "
+        "cost_sensitive, csrpe, ecc, gle, pcc are.",
     ),
     "no estimator": (
         [*FIT, "--learner", "br", "--set", "estimator=forest"],

@@ -998,6 +998,10 @@ def bad_parameters(learner):
             (value, "sharpness must be 'auto' or a number above 0; got")
             for value in (0, -1, np.nan, True, "high", None)
         ],
+        "landmarks": [
+            (value, "landmarks must be 'auto', None or a whole number of at least 2; got")
+            for value in (1, 0, 2.5, True, "all")
+        ],
         "roles": [("worded", "roles must be one of 'mirrored', 'swapped'; got 'worded'")],
         "cost_transform": [
             ("log", "cost_transform must be one of 'sqrt', 'identity' or a function; got 'log'"),

@@ -31,7 +31,7 @@ def table() -> str:
 def renewed(page: str) -> str:
     """Return a page with the table as it should be."""
     before, _, rest = page.partition(START)
-    return f"{before}{START}{table()}{END}{rest.partition(END)[2]}"
+    return f"{before}{START}\n{table()}\n{END}{rest.partition(END)[2]}"
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
@@ -30,7 +31,7 @@ def blas() -> list[dict[str, Any]]:
     The kernel, called architecture, is chosen by the library for the processor it finds. Kernels add in different
     orders, so that sums differ in their last digits, and with them single runs of whatever grows trees on such sums.
     """
-    loaded = [one for one in libraries().info() if one["user_api"] == "blas"]
+    loaded = [one for one in libraries().info() if one["user_api"] == "blas" and _computes_here(one["filepath"])]
     described = [
         {
             "library": one["internal_api"],
@@ -41,3 +42,9 @@ def blas() -> list[dict[str, Any]]:
         for one in loaded
     ]
     return sorted(described, key=lambda one: (one["library"], str(one["version"])))
+
+
+def _computes_here(file: str) -> bool:
+    """Whether a library is NumPy's or SciPy's, or shared: wheels bring their own in folders such as faiss_cpu.libs."""
+    folder = Path(file).parent.name
+    return not folder.endswith(".libs") or folder in ("numpy.libs", "scipy.libs")

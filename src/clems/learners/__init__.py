@@ -5,8 +5,8 @@ Examples
 >>> from clems import LEARNERS
 >>> LEARNERS["pcc"].__name__
 'PCC'
->>> [name for name, learner in LEARNERS.items() if learner.cost_at_predict]
-['clems', 'cost_sensitive', 'pcc', 'sleec']
+>>> [name for name, learner in LEARNERS.items() if learner.cost_at_fit]
+['cft', 'clems', 'cost_sensitive', 'csrpe']
 """
 
 from clems.learners.base import MultiLabelClassifier

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from clems.arrays import Floats, Labels, Weights
+from clems.arrays import Bits, Floats, Labels, Weights
 from clems.checks import check_components, check_count
 from clems.costs.cost import Cost
 from clems.embedding.candidates import choose_candidates
@@ -152,6 +152,11 @@ class CSRPE(PosteriorClassifier, DividedClassifier):
         if not self.depth_path:
             raise ValueError("at_depth is for a given sharpness: this one was chosen for trees as they are.")
         return super().at_depth(depth)
+
+    @property
+    def codes_(self) -> Bits:
+        """Bits of the training rows, shape (n, M): what classifiers are trained on."""
+        return np.asarray(self._bits[self.candidates_.index])
 
     def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
         K = Y.shape[1]
