@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clems import COSTS, Posterior, get_cost, weighted_hamming
-from clems.decisions.budget import allowed_sizes, most_of_gain
+from clems.decisions.budget import allowed_sizes
+from clems.decisions.greatest_gain import most_of_gain
 from clems.decisions.rules import RULES, rule_for
 
 each_kind = st.one_of(posteriors(), own_posteriors())

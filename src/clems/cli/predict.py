@@ -167,7 +167,8 @@ class Terms:
 
 
 def _checked_terms(fitted: Any, cost: Any, at_most: int | None, exactly: int | None, abstain_at: float | None) -> Terms:
-    from clems.decisions.budget import allowed_sizes, check_price
+    from clems.decisions.budget import allowed_sizes
+    from clems.decisions.handing_over import check_price
 
     asked = {"--at-most": at_most, "--exactly": exactly, "--abstain-at": abstain_at}
     if names := [name for name, value in asked.items() if value is not None]:

@@ -29,10 +29,10 @@ import numpy as np
 from clems.arrays import Bits, Floats, Integers, row_blocks
 from clems.costs.cost import Cost
 from clems.costs.counts import Counts
-from clems.decisions.budget import greatest_gain, most_of_gain
 from clems.decisions.by_size import affine_coefficients, best_of_each_size, first_of
 from clems.decisions.decide import TIE as DECIMALS
 from clems.decisions.decide import TopK
+from clems.decisions.greatest_gain import greatest_gain, most_of_gain
 from clems.decisions.poisson_binomial import common_window, of_sums, windows, with_each_label
 from clems.decisions.rules import Rule, above_threshold, least_expected
 from clems.decisions.weighted_top import greatest_marginal_weight

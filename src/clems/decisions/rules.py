@@ -12,8 +12,8 @@ import numpy as np
 from clems.arrays import Bits
 from clems.costs.cost import Cost
 from clems.decisions.best_candidate import roughly_searched_from_candidates, searched_from_candidates
-from clems.decisions.budget import greatest_gain
 from clems.decisions.by_size import best_of_each_size, roughly_best_of_each_size
+from clems.decisions.greatest_gain import greatest_gain
 from clems.decisions.search import best_within, expected_of_each, improved, most_probable_of
 from clems.decisions.weighted_top import greatest_expected_weight
 from clems.labels.matrix import as_dense

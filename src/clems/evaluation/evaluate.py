@@ -13,7 +13,7 @@ from clems.arrays import Bits, Floats, Labels
 from clems.costs.cost import Cost, PriceCost
 from clems.costs.counts import labelwise
 from clems.costs.criteria import CRITERIA
-from clems.decisions.budget import check_price
+from clems.decisions.handing_over import check_price
 from clems.evaluation.abstention import abstention_curve
 from clems.evaluation.answers import Answers, answers_of
 from clems.evaluation.savings import Savings, savings_of, simple_answers

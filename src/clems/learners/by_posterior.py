@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from clems.arrays import Bits, Floats
 from clems.costs.cost import Cost
 from clems.costs.criteria import Criterion
-from clems.decisions.budget import allowed_sizes, check_price, handed_over
+from clems.decisions.budget import allowed_sizes
 from clems.decisions.decide import TopK, decide, expected_costs, top_k
+from clems.decisions.handing_over import check_price, handed_over
 from clems.learners.base import MultiLabelClassifier
 from clems.posterior.distribution import AnyCost as AnyCost
 from clems.posterior.distribution import Posterior, stacked

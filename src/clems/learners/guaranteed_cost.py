@@ -22,7 +22,7 @@ from clems.checks import check_number
 from clems.costs.cost import Cost
 from clems.costs.criteria import mean_of
 from clems.costs.formulas import get_cost
-from clems.decisions.budget import handed_over
+from clems.decisions.handing_over import handed_over
 from clems.labels.matrix import as_dense, as_labels
 from clems.learners.base import MultiLabelClassifier
 from clems.learners.by_posterior import PosteriorClassifier

@@ -17,10 +17,11 @@ from scipy import sparse
 from clems.arrays import Bits, Floats, Integers, Labels
 from clems.costs.cost import Cost
 from clems.costs.formulas import get_cost
-from clems.decisions.budget import allowed_sizes, check_price, handed_over
+from clems.decisions.budget import allowed_sizes
 from clems.decisions.by_row import MANY, WIDE, cut, labels_of, most_probable
 from clems.decisions.by_size import by_size
 from clems.decisions.decide import TopK, decide, summed_costs, top_k, top_of_own, top_of_shared
+from clems.decisions.handing_over import check_price, handed_over
 from clems.decisions.rules import RULES, Rule
 from clems.labels.matrix import as_dense, as_labels
 from clems.posterior.given import (
