@@ -2,8 +2,8 @@
 
 A *source* is made from a fitted regressor and its training rows. It answers three questions: the posterior of new rows
 (`at`, a reader that a model keeps), the posterior of training rows by what has not seen them (`held_out`), and what
-there is to choose on these (`options`). The last kind in `SOURCES` that reads a regressor is used, so that a new kind
-goes before the general ones.
+there is to choose on these (`options`). The last kind in `SOURCES` that reads a regressor is used, so that what
+is entered later goes before what is general.
 """
 
 from __future__ import annotations
