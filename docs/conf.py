@@ -96,6 +96,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_sidebars = {"index": [], "install": [], "start": [], "faq": [], "cite": [], "made/CHANGELOG": []}
+html_sidebars |= {f"made/{folder}/**": [] for folder in ("results", "benchmarks", "attack")}  # wide tables
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 copybutton_exclude = ".linenos, .go, .gp"

@@ -28,19 +28,31 @@ PICTURED = [
     "own-cost",
     "savings",
     "how-it-works",
+    "any-model",
+    "report",
     "speed",
     "gallery/index",
     "made/api/index",
 ]
 PICTURED += [
+    "gallery/plot_01_first_steps",
     "gallery/plot_12_thresholds",
+    "gallery/plot_26_landmarks",
     "made/api/clems.CLEMS",
+    "made/results/study/study",
     "made/results/table2/table2",
     "benchmarks",
     "made/CHANGELOG",
 ]
 FIRST = 5  # results of a search among which the page has to be
 TOO_WIDE = "() => document.documentElement.scrollWidth > document.documentElement.clientWidth + 1"
+CUT_OFF = """() => {
+  const scrolls = (one) => one && one.tagName !== "ARTICLE" &&
+    (["auto", "scroll"].includes(getComputedStyle(one).overflowX) || scrolls(one.parentElement));
+  const cut = [...document.querySelectorAll("article :is(p, li, dt, dd, h1, h2, h3)")].find(
+    (one) => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1 && !scrolls(one));
+  return cut ? cut.textContent.trim().slice(0, 40) : "";
+}"""  # text of a page that goes beyond the window where nobody can scroll to it
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -81,6 +93,8 @@ def look(browser: Browser, home: str, names: list[str], width: int, scheme: str,
         page.goto(f"{home}/{name}.html")
         if page.evaluate(TOO_WIDE):
             faults.append(f"{name} at {width}: wider than the window")
+        if cut := page.evaluate(CUT_OFF):
+            faults.append(f"{name} at {width}: cut off at the edge: {cut!r}")
         if name in PICTURED:
             page.wait_for_timeout(300)
             page.screenshot(path=output / f"{name.replace('/', '-')}-{width}-{scheme}.png", full_page=name != "index")
