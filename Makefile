@@ -126,6 +126,7 @@ docs-serve: docs  ## The site at http://localhost:8000.
 
 pictures: $(VENV)/.browser  ## The logo, the picture of the README and the home page, the card of links; needs Chromium.
 	$(BIN)/python -m tools.pictures
+	$(BIN)/python -m tools.family_tree
 
 screenshots: $(VENV)/.browser  ## Pictures of reports for docs/report.md, of digits and of generated tickets; needs Chromium.
 	$(BIN)/python examples/tickets.py build/tickets
