@@ -56,7 +56,7 @@ def roots(truths: Any, predictions: Any) -> Any:
 
 
 def unit() -> float:
-    """Seconds of a forest of scikit-learn's that times are told in."""
+    """Seconds of a forest of scikit-learn, of which times are multiples."""
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((10_000, 50)), rng.standard_normal((10_000, 20))
     return timed(lambda: ExtraTreesRegressor(10, max_features="sqrt", random_state=0).fit(X, Y))[0]

@@ -63,7 +63,7 @@ def test_the_advice_works():
     ],
 )
 def test_columns_that_can_be_numbers_are(column):
-    BR(n_trees=2).fit(X.assign(other=column), Y)
+    assert BR(n_trees=2).fit(X.assign(other=column), Y).n_features_in_ == X.shape[1] + 1
 
 
 @pytest.mark.parametrize("learner", [BR, CLEMS, PCC, CostSensitiveClassifier])

@@ -28,6 +28,7 @@ from tools.same_as import ROOT, install
 
 EXPERIMENT = ROOT / "experiments/choices/experts.toml"
 RECORDS = ROOT / "results/experts/records.jsonl"
+SECONDS = "## Seconds"
 TIMED = {"flags": 9, "emotions": 9, "birds": 5, "scene": 5, "yeast": 5, "medical": 5, "enron": 5, "slashdot": 3}
 TIMED |= {"corel5k": 3, "arts": 1}  # fits of each side, of which the fastest counts
 
@@ -131,7 +132,7 @@ def timed(source: Path, revision: str) -> list[str]:
     """Measure both sides in turn, twice each, and write the table."""
     lines = [
         "",
-        "## Seconds",
+        SECONDS,
         "",
         f"Made by `python -m tools.against {revision} --times`. Seconds of processors of CLEMS for F1 with 100 trees",
         "on one thread, on half the rows, predicting a quarter; the least of several, both sides in turn.",
@@ -174,8 +175,11 @@ def main() -> None:
             lines = compared(trials(RECORDS), trials(store / "records.jsonl"), options.revision)
     text = "\n".join(lines).strip() + "\n"
     print(text)
-    if options.output:
-        options.output.write_text(text)
+    if options.output:  # each way of running writes its part, and leaves the other
+        there = options.output.read_text() if options.output.exists() else ""
+        costs, seconds = (part.strip() for part in (there + SECONDS).split(SECONDS)[:2])
+        costs, seconds = (costs, text.removeprefix(SECONDS).strip()) if options.times else (text.strip(), seconds)
+        options.output.write_text(f"{costs}\n\n{SECONDS}\n\n{seconds}".strip() + "\n")
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ def report(records: dict[tuple[str, int], dict[str, float]]) -> str:
         "Made by `python -m tools.study --output results/study/study.md`. One fit of default CLEMS to 60 % of the",
         f"rows, mean over {len(SEEDS)} random splits; its rank among {len(methods)} printed figures and itself.",
         "",
-        f"| criterion | {' | '.join(datasets)} | mean rank | best of the others |",
+        f"| criterion | mean rank | best of the others | {' | '.join(datasets)} |",
         "|---|" + "---|" * (len(datasets) + 2),
     ]
     ranks, all_others = [], []
@@ -132,12 +132,12 @@ def report(records: dict[tuple[str, int], dict[str, float]]) -> str:
         ranks.append(row)
         all_others.append(means)
         shown = " | ".join(f"{one:g}" for one in row)
-        lines.append(f"| {key} | {shown} | **{np.mean(row):.2f}** | {best} {means.min():.2f} |")
+        lines.append(f"| {key} | **{np.mean(row):.2f}** | {best} {means.min():.2f} | {shown} |")
     overall = np.mean(all_others, axis=0)
     first = sum(np.mean(row) < others.min() for row, others in zip(ranks, all_others, strict=True))
     lines += [
-        f"| all | {' | '.join(f'{one:.1f}' for one in np.mean(ranks, axis=0))} | **{np.mean(ranks):.2f}** | "
-        f"{methods[int(np.argmin(overall))]} {overall.min():.2f} |",
+        f"| all | **{np.mean(ranks):.2f}** | {methods[int(np.argmin(overall))]} {overall.min():.2f} | "
+        f"{' | '.join(f'{one:.1f}' for one in np.mean(ranks, axis=0))} |",
         "",
         f"CLEMS has the best mean rank under {first} of {len(CRITERIA)} criteria, and {np.mean(ranks):.2f} over all.",
         "",

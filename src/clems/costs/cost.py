@@ -101,14 +101,14 @@ class Cost(ABC):
     formula: Formula | None = None
 
     def __repr__(self) -> str:
-        return f"<Cost {self.name}{f': {told}' if (told := self._told()) else ''}>"
+        return f"<Cost {self.name}{f': {words}' if (words := self._in_words()) else ''}>"
 
     def _repr_html_(self) -> str:
         """Name, and what it is, for notebooks."""
-        told = self._told() or (self.formula.__doc__ or "" if self.formula is not None else "").partition("\n")[0]
-        return f"<strong>{escape(self.name)}</strong>{f': {escape(told)}' if told else ''}"
+        words = self._in_words() or (self.formula.__doc__ or "" if self.formula is not None else "").partition("\n")[0]
+        return f"<strong>{escape(self.name)}</strong>{f': {escape(words)}' if words else ''}"
 
-    def _told(self) -> str:
+    def _in_words(self) -> str:
         """Say in a few words what a cost is, beside its name."""
         return ""
 
@@ -271,7 +271,7 @@ class PriceCost(Cost):
     false_positive: Numbers
     labels: Names | None = None
 
-    def _told(self) -> str:
+    def _in_words(self) -> str:
         kinds = {"false negatives": self.false_negative, "false positives": self.false_positive}
         ranges = [
             f"{kind} {min(prices):g}{f' to {max(prices):g}' if max(prices) > min(prices) else ''}"

@@ -77,7 +77,8 @@ class CLEMS(PosteriorClassifier):
     decoder : {"auto", "nearest", "expected", "exact"}, default="auto"
         How to decide. "nearest" is the paper's way. "expected" takes the least expected cost of the candidates and, for
         costs without an exact rule, of what a search from there finds. "exact" takes the least of all 2^K vectors, for
-        costs that have such a rule: hamming, F-measures, rank, composition, zero_one, prices. "auto" takes "exact", or
+        costs that have such a rule: hamming, F-measures, rank, composition, zero_one, prices; of more than 400 labels
+        those that are less probable than 0.001 are left out. "auto" takes "exact", or
         "expected" for costs without such a rule, unless another costs less on held-out rows by more than a standard
         error.
     experts : "auto", None or list, default="auto"
