@@ -58,7 +58,7 @@ def without_categories(column: pd.Series) -> pd.Series:
 
 
 def texts_of(column: pd.Series) -> Texts:
-    """Cells as text without blanks around it, "" where one is missing; whole numbers have no point."""
+    """Cells as text without blanks around it, NUL a space, "" where one is missing; whole numbers have no point."""
     gone = column.isna().to_numpy(bool)
     cells = ["" if is_gone else _text(cell) for cell, is_gone in zip(column, gone, strict=True)]
     return np.array(cells, object)
@@ -67,7 +67,7 @@ def texts_of(column: pd.Series) -> Texts:
 def _text(cell: Any) -> str:
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e16:  # numpy's double is a float, too
         return str(int(cell))
-    return str(cell).strip(BLANKS)
+    return str(cell).strip(BLANKS).replace("\0", " ")  # a piece of text may end anywhere
 
 
 def times_of(column: pd.Series, form: str) -> pd.Series:
