@@ -136,19 +136,18 @@ def test_text_and_words_are_those_of_scikit_learn():
         np.testing.assert_allclose(ours.toarray(), theirs.transform(rows).toarray(), atol=1e-8)
 
 
+CELLS = st.text("k1 \0\x01", min_size=1, max_size=40)
+
+
 @settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.text("k1 \0\x01", min_size=1, max_size=40), min_size=4, max_size=12),
-    st.sampled_from(["characters", "words", "text"]),
-)
+@given(st.lists(CELLS, min_size=4, max_size=12), st.sampled_from(["characters", "words", "text"]))
 def test_nul_in_text_is_a_space(cells, kind):
     column = pd.DataFrame({"x": [*cells, "one kk", "two kk"]})
     plain = pd.DataFrame({"x": [cell.replace("\0", " ") for cell in column.x]})
     encoder, other = (TableEncoder(kinds={"x": kind}).fit(frame) for frame in (column, plain))
     assert encoder.get_feature_names_out().tolist() == other.get_feature_names_out().tolist()
-    assert_array_equal(
-        *(sparse.csr_array(one.transform(frame)).toarray() for one, frame in ((encoder, column), (other, plain)))
-    )
+    features, expected = (sparse.csr_array(encoder.transform(frame)).toarray() for frame in (column, plain))
+    assert_array_equal(features, expected)
 
 
 def test_gaps_are_filled_and_told():
