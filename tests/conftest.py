@@ -3,6 +3,7 @@
 import os
 import signal
 
+import pytest
 from hypothesis import settings
 from sklearn.base import BaseEstimator
 from threadpoolctl import threadpool_limits
@@ -20,6 +21,19 @@ def pytest_configure(config):
         import sklearn.cluster  # noqa: F401 - what is limited has to be loaded
 
         threadpool_limits(1)
+
+
+def pytest_collection_modifyitems(items):
+    """Skip what is tested for a learner, given by class, object or name, that needs a package that is not installed."""
+    from clems import LEARNERS
+
+    for item in items:
+        for value in item.callspec.params.values() if hasattr(item, "callspec") else ():
+            learner = (
+                LEARNERS.get(value) if isinstance(value, str) else value if isinstance(value, type) else type(value)
+            )
+            if not getattr(learner, "is_installed", lambda: True)():
+                item.add_marker(pytest.mark.skip(reason=f"{learner.__name__} needs {', '.join(learner.needs)}"))
 
 
 def pytest_make_parametrize_id(config, val, argname):

@@ -32,7 +32,7 @@ from sklearn.utils import estimator_checks, get_tags
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import clems.learners.base
-from clems import CFT, COSTS, CRITERIA, ECC, GLE, LEARNERS, get_cost, weighted_hamming
+from clems import C2AE, CFT, COSTS, CRITERIA, ECC, GLE, LEARNERS, get_cost, weighted_hamming
 from clems.datasets import digit_scenes
 from clems.evaluation.evaluate import evaluate
 
@@ -102,6 +102,10 @@ CHEAP = {
     "joint": "independent",
     "calibration": None,
     "max_iter": 5000,
+    "n_hidden": 64,
+    "learning_rate": 1e-2,
+    "max_epochs": 100,
+    "validation_fraction": None,
     "random_state": 0,
 }
 
@@ -970,7 +974,16 @@ def bad_parameters(learner):
             (value, "^sampling must be one of 'determinantal', 'leverage'; got") for value in ("uniform", None, 1)
         ],
         "label_ridge": no_number("label_ridge", ""),
-        "alpha": [*no_number("alpha", "'auto' or "), ("automatic", "alpha must be 'auto' or a finite number")],
+        "alpha": no_number("alpha", "" if learner is C2AE else "'auto' or "),
+        "n_hidden": no_count("n_hidden"),
+        "batch_size": no_count("batch_size"),
+        "learning_rate": no_number("learning_rate", ""),
+        "max_epochs": no_count("max_epochs"),
+        "patience": no_count("patience"),
+        "validation_fraction": [
+            (value, "^validation_fraction must be None or a number between 0 and 1; got")
+            for value in (0, 1, -0.1, np.nan, True, "some")
+        ],
         "cv": [
             (value, "^cv must be a whole number of folds of at least 2") for value in (1, 0, 2.5, True, "five", None)
         ],

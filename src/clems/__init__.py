@@ -16,6 +16,7 @@ _HOMES = {
     "MOPLMS": "learners",
     "CSSP": "learners",
     "CCA": "learners",
+    "C2AE": "learners",
     "CC": "learners",
     "CFT": "learners",
     "CLEMS": "learners",
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from clems.evaluation import plot as plot
     from clems.learners import BCS as BCS
     from clems.learners import BR as BR
+    from clems.learners import C2AE as C2AE
     from clems.learners import CC as CC
     from clems.learners import CCA as CCA
     from clems.learners import CCAOC as CCAOC

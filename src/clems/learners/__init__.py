@@ -12,6 +12,7 @@ Examples
 from clems.learners.base import MultiLabelClassifier
 from clems.learners.bcs import BCS
 from clems.learners.br import BR
+from clems.learners.c2ae import C2AE
 from clems.learners.cc import CC
 from clems.learners.cca import CCA
 from clems.learners.ccaoc import CCAOC
@@ -34,6 +35,7 @@ from clems.learners.sleec import SLEEC
 LEARNERS: dict[str, type[MultiLabelClassifier]] = {
     "bcs": BCS,
     "br": BR,
+    "c2ae": C2AE,
     "cc": CC,
     "cca": CCA,
     "ccaoc": CCAOC,
@@ -57,6 +59,7 @@ LEARNERS: dict[str, type[MultiLabelClassifier]] = {
 __all__ = [
     "BCS",
     "BR",
+    "C2AE",
     "CC",
     "CCA",
     "CCAOC",

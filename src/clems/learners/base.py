@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
+from importlib.util import find_spec
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -78,6 +79,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         Whether features may be missing (NaN), if the estimator takes that, as forests do.
     takes_missing_labels : bool
         Whether labels may be missing in training: NaN where nobody has looked.
+    needs : tuple of str
+        Packages beyond the usual ones that training imports.
     predictor : {"regressor", "classifier"}
         What kind of estimator it is built on.
     """
@@ -90,6 +93,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
     depth_path = False
     takes_gaps = True
     takes_missing_labels = False
+    needs: ClassVar[tuple[str, ...]] = ()
     predictor: str
     profile: ClassVar[Profile]
 
@@ -112,6 +116,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
     def supports(cls, cost: Cost) -> bool:  # noqa: ARG003
         """Whether the learner has an answer for a cost: by default for any, even if it is the same for all."""
         return True
+
+    @classmethod
+    def is_installed(cls) -> bool:
+        """Whether all is installed that training needs."""
+        return all(find_spec(package) is not None for package in cls.needs)
 
     @abstractmethod
     def _fit(self, X: Any, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:

@@ -83,7 +83,7 @@ class CodeClassifier(ThresholdClassifier):
     @property
     def n_components_(self) -> int:
         """Number of codes."""
-        return self.codes_.shape[1]
+        return int(self.codes_.shape[1])
 
     def _replace_estimators(self, new: Callable[[Any], Any]) -> None:
         self.estimator_ = new(self.estimator_)

@@ -188,7 +188,7 @@ def _check_gaps(model: Any, X: Any) -> None:
         raise ValueError("X is sparse and contains NaN; only dense features may be missing.")
     if not get_tags(model).input_tags.allow_nan:
         built = getattr(model, "estimator", None)
-        on = "" if built is None else f" on {type(built).__name__}"
+        on = f" on {type(built).__name__}" if hasattr(built, "fit") else ""
         raise ValueError(
             f"X contains NaN, and {type(model).__name__}{on} takes no missing features; fill them in, for "
             "instance with scikit-learn's SimpleImputer in a Pipeline before it."
