@@ -35,6 +35,7 @@ from clems import LEARNERS
 
 TREES = {"regressor": DecisionTreeRegressor(), "classifier": DecisionTreeClassifier()}
 CHEAP = {"n_rounds": 2, "n_samples": 20, "n_neighbors": 3, "n_trees": 3, "random_state": 0}
+CHEAP |= {"n_hidden": 16, "learning_rate": 1e-2, "max_epochs": 30, "validation_fraction": None}
 SAME, REFUSED, EITHER = "same answer", "refused", "same answer or refused"
 TRAIN, TEST, FEATURES, LABELS = 50, 20, 8, 3
 PATIENCE = 120  # seconds that another process may take
@@ -706,7 +707,9 @@ def main():
     """Run the campaign and write its report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--learners", nargs="*", default=[*LEARNERS])
+    parser.add_argument(
+        "--learners", nargs="*", default=[name for name, learner in LEARNERS.items() if learner.is_installed()]
+    )
     parser.add_argument("--output", type=Path)
     parser.add_argument("--digests", nargs="*", help="print digests of the answers of these learners, and no more")
     options = parser.parse_args()

@@ -67,6 +67,7 @@ SECONDS = 10  # that a file may take
 MEMORY = 1 << 30  # bytes that it may take more than the honest model
 LIMIT = 6 << 30  # bytes of address space beyond which a child gets no more
 CHEAP = {"n_trees": 2, "n_rounds": 1, "n_folds": None, "n_samples": 10, "random_state": 0}
+CHEAP |= {"n_hidden": 4, "max_epochs": 3}
 RANDOM = np.random.RandomState(0)
 X = RANDOM.rand(40, 5).round(3)
 Y = (X[:, :2] + 0.2 * RANDOM.rand(40, 2) > 0.6).astype(np.uint8)
@@ -158,6 +159,8 @@ def subjects() -> dict[str, Any]:
     """All kinds of models, fitted: every learner, on dense and sparse features; every estimator that may be saved."""
     made: dict[str, Any] = {}
     for name, learner in LEARNERS.items():
+        if not learner.is_installed():
+            continue
         known = learner().get_params()
         for form, features in (("", X), (", sparse", sparse.csr_array(X))):
             made[f"{name}{form}"] = learner(**{key: CHEAP[key] for key in CHEAP if key in known}).fit(features, Y)

@@ -24,13 +24,17 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Skip what is tested for a learner, given by class, object or name, that needs a package that is not installed."""
+    """Skip what is tested for a learner, or its module, if it needs a package that is not installed."""
     from clems import LEARNERS
 
     for item in items:
         for value in item.callspec.params.values() if hasattr(item, "callspec") else ():
             learner = (
-                LEARNERS.get(value) if isinstance(value, str) else value if isinstance(value, type) else type(value)
+                LEARNERS.get(value.rpartition(".")[2])
+                if isinstance(value, str)
+                else value
+                if isinstance(value, type)
+                else type(value)
             )
             if not getattr(learner, "is_installed", lambda: True)():
                 item.add_marker(pytest.mark.skip(reason=f"{learner.__name__} needs {', '.join(learner.needs)}"))

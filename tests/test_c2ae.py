@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from copy import copy
 from functools import cache
 from textwrap import dedent
 
@@ -15,6 +16,7 @@ from sklearn.linear_model import Ridge
 from clems import C2AE, load, save
 from clems.datasets import digit_scenes
 from clems.embedding.autoencoder import Plan, Scaling, drawn, forward, ranking_loss, run, scaling_of, train
+from clems.persistence import ModelError
 
 X, Y = digit_scenes(260, random_state=0)
 X, Y = X[:, ::2], Y[:, :6]
@@ -199,3 +201,45 @@ def test_what_was_saved_predicts_without_torch(needs_torch, tmp_path):
 def test_nothing_imports_torch_before_it_is_needed():
     code = "import sys; import clems; clems.C2AE(); clems.LEARNERS; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@cache
+def fitted():
+    torch()
+    return C2AE("f1", **SMALL | {"max_epochs": 3}).fit(X[:60], Y[:60])
+
+
+def one_more(array, axis=0):
+    return np.concatenate([array, array.take([0], axis)], axis)
+
+
+CRAFTED = {
+    "from_features_": lambda layers: [(one_more(layers[0][0]), layers[0][1]), *layers[1:]],
+    "from_labels_": lambda layers: layers[::-1],
+    "to_labels_": lambda layers: layers[:1],
+    "to_labels_ ": lambda layers: [*layers[:1], (layers[1][0], one_more(layers[1][1]))],
+    "to_labels_  ": lambda layers: [],
+    "to_labels_   ": lambda layers: [(weights.astype(int), bias) for weights, bias in layers],
+    "codes_": lambda codes: one_more(codes, 1),
+    "_constant": lambda constant: constant[:-1],
+    "_constant ": lambda constant: np.zeros_like(constant),
+    "_exponents": lambda exponents: exponents + 10**6,
+    "_exponents ": lambda exponents: exponents.astype(float),
+    "_mean": lambda mean: mean[:-1],
+    "_deviation": lambda deviation: deviation[:, None],
+}
+
+
+@pytest.mark.parametrize("name", CRAFTED)
+def test_networks_that_do_not_fit_are_not_loaded(needs_torch, name, tmp_path):
+    crafted = copy(fitted())
+    setattr(crafted, name.strip(), CRAFTED[name](getattr(crafted, name.strip())))
+    save(crafted, tmp_path / "model.clems")
+    with pytest.raises(ModelError, match="it holds a C2AE that cannot be used"):
+        load(tmp_path / "model.clems")
+
+
+def test_a_model_of_labels_that_do_not_vary_is_loaded(needs_torch, tmp_path):
+    model = C2AE(**SMALL).fit(X[:30], np.ones((30, 2)))
+    save(model, tmp_path / "model.clems")
+    assert load(tmp_path / "model.clems").predict(X).all()

@@ -18,7 +18,13 @@ SMOKE = {path.stem: path for path in sorted(ROOT.glob("experiments/*/smoke/*.tom
 
 @cache
 def plans():
-    return {name: make_plan(read_spec(path)) for name, path in SMOKE.items()}
+    return {name: make_plan(installed(read_spec(path))) for name, path in SMOKE.items()}
+
+
+def installed(spec):
+    """An experiment without the entries that need a package that is not installed."""
+    entries = {name: entry for name, entry in spec.learners.items() if entry.is_installed}
+    return spec.model_copy(update={"learners": entries})
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +76,7 @@ def test_every_file_has_a_smoke_size_and_a_place_in_the_makefile():
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_smoke_files_have_the_learners_of_the_whole(name):
-    whole, small = read_spec(WHOLE[name]), plans()[name].spec
+    whole, small = read_spec(WHOLE[name]), read_spec(SMOKE[name])
     assert whole.learners.keys() == small.learners.keys()
     assert whole.criteria == small.criteria
     assert whole.kind == small.kind

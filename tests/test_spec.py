@@ -18,7 +18,10 @@ def estimator(name, **parameters):
         ({"datasets": ["emotion"]}, r"datasets: there is no dataset 'emotion'; did you mean 'emotions'\?"),
         ({"datasets": ["flags", "flags"]}, "spec: datasets: 'flags' is listed twice"),
         ({"criteria": ["f1", "recall"]}, "spec: criteria: there is no criterion 'recall'; allowed are accuracy"),
-        ({"learners": {"svm": {}}}, "spec: learners.svm.kind: there is no learner 'svm'; allowed are bcs, br, cc, cca"),
+        (
+            {"learners": {"svm": {}}},
+            "spec: learners.svm.kind: there is no learner 'svm'; allowed are bcs, br, c2ae, cc, cca",
+        ),
         (
             {"learners": {"x": {"kind": "br", "deep": 1}}},
             "learners.x.deep: there is no such key; allowed are along, at",

@@ -30,6 +30,7 @@ GREW_OUT_OF = {
     "bcs": "cs",
     "gle": "ecc",
     "csrpe": "clems",
+    "c2ae": "cca",
 }
 
 

@@ -35,7 +35,8 @@ from clems.experiments.trial import run_trial
 from clems.learners import LEARNERS
 from clems.learners.pipeline import steps_of
 
-QUICK = [name for name in LEARNERS if name != "cft"]  # which takes many times as long as all others together
+# All but CFT, which takes many times as long as the others together, and those that need more than is always installed.
+QUICK = [name for name, learner in LEARNERS.items() if name != "cft" and not learner.needs]
 WIDTH = 100  # characters of a line of the table
 
 
@@ -165,12 +166,12 @@ def compare(
         arrays, :func:`clems.datasets.from_frame` a DataFrame.
     cost : str, Cost or callable, default="f1"
         What a mistake costs, as learners take it; also "micro_f1" and "macro_f1".
-    learners : sequence or mapping, default=all but "cft"
+    learners : sequence or mapping, default=all but "cft" and "c2ae"
         Keys of `LEARNERS`, and estimators: learners, or scikit-learn's pipelines that end in one. Or a mapping from a
         name to an estimator, or to ``kind`` and ``parameters`` as in an experiment's file. An estimator is trained
         anew on each split for the cost that is compared, whatever its own cost is; a pipeline gets the columns of a
         table as they came, others features that are made of them. CFT is left out by default because it takes many
-        times as long as the others.
+        times as long as the others, C2AE because it needs torch.
     unit : str, default=""
         What costs are counted in, such as "€".
     baseline : bool, default=True

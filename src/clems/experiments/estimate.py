@@ -17,6 +17,7 @@ from clems.experiments.trial import Trial
 SECONDS = {
     "bcs": 0.0025,
     "br": 0.02,
+    "c2ae": 0.02,
     "cc": 0.02,
     "cca": 0.0018,
     "ccaoc": 0.02,

@@ -167,7 +167,7 @@ class Entry(_Part):
     over : str or None
         Entry over whose costs its own are shown, in an experiment of the kind "ratios".
     needs : str
-        Package of its estimator that may not be installed: what is recorded can be reported without it.
+        Package of its learner or estimator that may not be installed: what is recorded can be reported without it.
     notes : str
         A remark for readers of the table.
     model : estimator or None
@@ -214,7 +214,7 @@ class Entry(_Part):
         if self.trained_for is not None and self.cost is not None:
             raise ValueError("cost and trained_for exclude each other")
         for values in (self.parameters, *self.on.values()):
-            if not self.needs or find_spec(self.needs):
+            if self.is_installed:
                 built(values)
         return self
 
@@ -226,6 +226,11 @@ class Entry(_Part):
         if self.cost is not None and not getattr(self.learner, "cost_sensitive", False):
             raise ValueError(f"{type(steps_of(self.model)[1]).__name__} takes no cost")
         return self
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the package that it needs is installed."""
+        return not self.needs or find_spec(self.needs) is not None
 
     @property
     def learner(self) -> type[MultiLabelClassifier] | None:

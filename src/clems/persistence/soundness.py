@@ -46,6 +46,7 @@ from sklearn.svm import SVC, SVR, NuSVC, NuSVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.tree._tree import Tree
 
+from clems.learners.c2ae import C2AE
 from clems.learners.pipeline import steps_of
 from clems.persistence.trust import ModelError
 from clems.trees.leaf_table import LeafCounts, LeafShares
@@ -58,6 +59,7 @@ METRICS = ("chebyshev", "cityblock", "cosine", "euclidean", "l1", "l2", "manhatt
 LONGEST_TERM = 20  # words or characters of a term of text
 LONGEST_PATTERN = 60  # characters of the pattern of words
 MOST_REPEATS = 3  # marks in it that repeat something
+EXPONENTS = 1100  # of two in the size of a number, at most
 MERSENNE = 624  # words of the state of numpy's RandomState
 
 SINGLE = (DecisionTreeClassifier, DecisionTreeRegressor)
@@ -372,6 +374,31 @@ def _leaves(one: LeafCounts) -> list[Any]:
     return []
 
 
+def _networks(one: C2AE) -> list[Any]:
+    """Each layer takes what the one before it gives: features, a code, and labels that vary."""
+    K, M, d = len(one.classes_), int(one.codes_.shape[1]), _features(one)
+    _array(one, "codes_", (None, M))
+    varied = int(np.isnan(_array(one, "_constant", (K,))).sum())
+    if not varied:
+        networks = (one.from_features_, one.from_labels_, one.to_labels_)
+        _demand(all(layers == [] for layers in networks), "networks of labels that do not vary")
+        return []
+    _demand((np.abs(_array(one, "_exponents", (d,), "i")) <= EXPONENTS).all(), "another scale")
+    for name in ("_mean", "_deviation"):
+        _array(one, name, (d,))
+    for name, first, last in (("from_features_", d, M), ("from_labels_", varied, M), ("to_labels_", M, varied)):
+        layers = getattr(one, name)
+        _demand(type(layers) is list and layers, f"{name} is not as it should be")
+        size = first
+        for weights, bias in layers:
+            fits = all(type(part) is np.ndarray and part.dtype.kind == "f" for part in (weights, bias))
+            _demand(fits and weights.ndim == 2 and len(weights) == size, f"{name} with layers that do not fit")
+            size = weights.shape[1]
+            _demand(bias.shape == (size,), f"{name} with layers that do not fit")
+        _demand(size == last, f"{name} with layers that do not fit")
+    return []
+
+
 def _matrix(one: Any) -> list[Any]:
     _demand(one.format in ("csr", "csc") and one.ndim == 2, "another format")
     ends = one.indptr
@@ -403,6 +430,7 @@ CHECKS: tuple[tuple[Any, str | None, Callable[[Any], list[Any]]], ...] = (
     ((CountVectorizer, HashingVectorizer), None, _analysis),
     ((HashingVectorizer, FeatureHasher), None, _hasher),
     (OneHotEncoder, "categories_", _one_hot),
+    (C2AE, "to_labels_", _networks),
     (LeafShares, None, _shares),
     (LeafCounts, None, _leaves),
     (sparse.sparray | sparse.spmatrix, None, _matrix),
