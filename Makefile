@@ -1,4 +1,4 @@
-.PHONY: any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-columns bench-embeddings bench-independent bench-joint bench-memory bench-runner bench-scale bench-commands bench-guarantee paper choices decisions depths forests embedded embeddings experts rivals directly prices tickets study against printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
+.PHONY: report-earlier any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-columns bench-embeddings bench-independent bench-joint bench-memory bench-runner bench-scale bench-commands bench-guarantee paper choices decisions depths forests embedded embeddings experts rivals directly prices tickets study against printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -68,6 +68,11 @@ run-%: $(VENV)/.report
 
 report-%: $(VENV)/.report
 	$(BIN)/clems experiment report $(wildcard experiments/*/$*.toml) --store results/$* --output results/$*/$*.md
+
+report-earlier: $(VENV)/.report  ## The reports on records that an earlier version made, kept in results/earlier.
+	for name in $(PAPER); do \
+	  $(BIN)/clems experiment report results/earlier/$$name/$$name.toml --store results/earlier/$$name --output results/earlier/$$name/$$name.md --force || exit 1; \
+	done
 
 bench-commands: $(VENV)/.bench  ## The part of it about `clems predict` on a CSV of a million rows; needs CLEMS_DATA; about ten minutes.
 	$(BIN)/python -m benchmarks.commands --output benchmarks/results/commands.md

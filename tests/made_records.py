@@ -15,9 +15,17 @@ def planned(learner, dataset="d", repetition=0, costs=(), parameters="{}", x=Non
 
 def make_plan(places, criteria=("f1",), without_rule=(), **settings):
     learners = dict.fromkeys(one.learner for one in places)
-    spec = {"title": "A table", "kind": "table", "printed": None, "baseline": None, "x_label": "", "notes": ""}
+    spec = {
+        "title": "A table",
+        "kind": "table",
+        "printed": None,
+        "reasons": None,
+        "baseline": None,
+        "x_label": "",
+        "notes": "",
+    }
     spec |= {"criteria": [*criteria], "datasets": [*dict.fromkeys(one.trial.dataset for one in places)]}
-    spec["learners"] = {name: SimpleNamespace(title=f"The {name}", notes="") for name in learners}
+    spec["learners"] = {name: SimpleNamespace(title=f"The {name}", notes="", printed_as=None) for name in learners}
     return SimpleNamespace(spec=SimpleNamespace(**spec | settings), planned=places, without_rule={*without_rule})
 
 

@@ -41,7 +41,7 @@ def test_terminal_shows_the_same_cells(width, pieces):
 def test_statistics_in_words():
     plan, records = made_store("pqrstuv")
     near, f1, rank = comparisons(plan, records)
-    assert near.startswith("First, or within the standard error of the first, is ")
+    assert near.startswith("First, or not significantly behind the first by the paired, corrected test, is ")
     assert f1.startswith("F1 ↑: average ranks over 7 datasets and 3 learners: The gamma_1 1.00, The beta 2.00, ")
     assert "only The beta is not significantly worse than The gamma_1." in f1
     assert rank.startswith("rank ↓: average ranks over 7 datasets and 3 learners: The alpha 1.00")

@@ -1,5 +1,7 @@
 """Experiments as a whole: every smoke file on every backend, and the files of the repository as they are."""
 
+import json
+import re
 from functools import cache
 from pathlib import Path
 
@@ -92,9 +94,52 @@ def test_printed_values_belong_to_the_table():
         assert {*printed["criterion"]} <= {*spec.criteria}
 
 
-@pytest.mark.parametrize("name", WHOLE)
-def test_records_that_are_kept_are_those_of_trials(name):
-    records = Store(ROOT / "results" / name).records()
-    assert records.keys() <= {trial.key for trial in make_plan(read_spec(WHOLE[name])).trials}
-    if WHOLE[name].parent.name == "paper":
-        assert records
+EARLIER = {path.stem: path for path in sorted(ROOT.glob("results/earlier/*/*.toml"))}
+KEPT = {path: ROOT / "results" / name for name, path in WHOLE.items()} | {
+    path: path.parent for path in EARLIER.values()
+}
+
+
+@pytest.mark.parametrize(
+    "path", [path for path, folder in KEPT.items() if (folder / "records.jsonl").exists()], ids=str
+)
+def test_no_record_is_without_an_experiment(path):
+    """A change of a file that makes records unknown has to move them to where they are read."""
+    spec = read_spec(path)
+    planned = {trial.key for trial in make_plan(spec).trials}
+    assert not [record for key, record in Store(KEPT[path]).records().items() if key not in planned]
+
+
+def test_records_of_an_earlier_version_say_so():
+    assert EARLIER.keys() == {path.stem for path in ROOT.glob("experiments/paper/*.toml")}
+    for name, path in EARLIER.items():
+        assert read_spec(path).title.startswith("Of an earlier version. ")
+        assert path.with_suffix(".md").read_text().startswith("# Of an earlier version. "), name
+
+
+PAPER = [name for name, path in WHOLE.items() if path.parent.name == "paper"]
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_all_learners_of_a_table_have_the_same_trees(name):
+    """As many, and as deep: depths are chosen from the same ones, full depth among them, or trees are full."""
+    trials = make_plan(read_spec(WHOLE[name])).trials
+    assert {json.loads(trial.parameters)["n_trees"] for trial in trials} == {100}
+    offered = {trial.depths for trial in trials if trial.depths}
+    assert len(offered) == 1
+    assert None in offered.pop()
+    shape = {"estimator", "max_features", "min_samples_split", "max_depth"}
+    assert not any(shape & json.loads(trial.parameters).keys() for trial in trials)  # tree_shape has them
+    assert "100 extremely randomised trees" in " ".join(read_spec(WHOLE[name]).notes.split())
+
+
+def test_choices_and_verdicts_have_seeds_of_their_own():
+    """CONTRIBUTING.md has the list; a seed is for choosing by or for a verdict, never for both."""
+    page = ROOT.joinpath("CONTRIBUTING.md").read_text()
+    rows = re.findall(r"^\| (\d+) \| (choice|verdict) \| (.*) \|$", page, re.MULTILINE)
+    roles = {int(seed): role for seed, role, _ in rows}
+    assert len(roles) == len(rows)
+    users = {int(seed): {*re.findall(r"`([\w.-]+)`", names)} for seed, _, names in rows}
+    for name, path in WHOLE.items():
+        assert name in users.get(read_spec(path).seed, ()), f"{name}: its seed is not in CONTRIBUTING.md"
+    assert all(roles[read_spec(WHOLE[name]).seed] == "verdict" for name in PAPER)

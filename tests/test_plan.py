@@ -42,6 +42,13 @@ def test_grids_and_places():
     assert plan.planned[-1].trial.depths == (2, 4)  # it no longer chooses for itself
 
 
+def test_a_learner_may_have_fewer_repetitions_than_others():
+    learners = {"br": {}, "cc": {"repetitions": 2}, "plst": {"repetitions": 9}}
+    plan = make_plan(spec_of(learners=learners, repetitions=3))
+    seen = {name: [one.trial.repetition for one in plan.planned if one.learner == name] for name in learners}
+    assert seen == {"br": [0, 1, 2], "cc": [0, 1], "plst": [0, 1, 2]}
+
+
 def test_a_part_of_a_plan():
     plan = make_plan(spec_of(learners={"br": {}, "cc": {}}, repetitions=1))
     assert [one.learner for one in plan.part(learners=["cc"]).planned] == ["cc"]

@@ -8,7 +8,7 @@ from made_records import make_results
 from scipy import stats
 
 from clems import CRITERIA
-from clems.experiments.analysis.significance import against_best, corrected_t_test, holm, interval, near_best
+from clems.experiments.analysis.significance import against_best, corrected_t_test, holm, interval
 
 
 def test_interval_is_scipys():
@@ -71,18 +71,3 @@ def test_tests_need_two_common_repetitions():
     assert tests["p_holm"].isna().all()
     assert not tests["worse"].any()
     assert against_best(make_results({("d", "a"): [None]})[0]).empty
-
-
-def test_near_the_best_is_within_its_standard_error():
-    spread = [0.4, 0.5, 0.6]  # standard error 0.058
-    values = {
-        ("d", "best"): spread,
-        ("d", "near"): [0.45, 0.45, 0.45],
-        ("d", "far"): [0.44, 0.44, 0.44],
-        ("d", "partial"): [0.9, None, 0.9],
-        ("e", "best"): [0.3, 0.3, 0.3],
-        ("e", "far"): [0.7, 0.7, 0.7],
-        ("f", "best"): [0.3, 0.3, 0.3],  # alone
-    }
-    assert near_best(make_results(values)[0]) == {"best": (1, 2), "near": (1, 1), "far": (1, 2)}
-    assert near_best(make_results(values, "rank")[0]) == {"best": (1, 2), "near": (0, 1), "far": (1, 2)}

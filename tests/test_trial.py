@@ -148,6 +148,14 @@ def test_depths_beyond_the_deepest_tree_are_not_repeated():
     assert [decision["depth"] for decision in run_trial(plan.trials[0], DATA, {})["decisions"]] == [2, 40]
 
 
+def test_the_last_depth_may_be_none_at_all():
+    plan = make_plan(spec_of(learners={"br": {}}, depths=[1, 2, "none"], repetitions=1))
+    decisions = run_trial(plan.trials[0], DATA, {})["decisions"]
+    assert [decision["depth"] for decision in decisions] == [1, 2, None]
+    full = make_plan(spec_of(learners={"br": {}}, depths=[50], repetitions=1))
+    assert decisions[-1]["test"] == run_trial(full.trials[0], DATA, {})["decisions"][0]["test"] != decisions[-2]["test"]
+
+
 @pytest.mark.parametrize("own", [f_beta(0.5), weighted_hamming(2.0)])
 def test_what_is_ones_own_is_recorded_as_a_cost(own):
     plan = make_plan(spec_of(costs={"own": own}, criteria=["own"], repetitions=1))

@@ -40,7 +40,7 @@ PICTURED += [
     "gallery/plot_26_landmarks",
     "made/api/clems.CLEMS",
     "made/results/study/study",
-    "made/results/table2/table2",
+    "made/results/earlier/table2/table2",
     "benchmarks",
     "made/CHANGELOG",
 ]

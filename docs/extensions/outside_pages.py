@@ -25,6 +25,7 @@ PAGES = [
     "SECURITY.md",
     "benchmarks/results/*.md",
     "results/*/*.md",
+    "results/earlier/*/*.md",
     "attack/results/*.md",
 ]
 ELSEWHERE = {ROOT / "README.md": DOCS / "index.md", ROOT / "examples": DOCS / "gallery/index.rst"}

@@ -147,7 +147,7 @@ def report(
     chosen, folder = _plan(spec, datasets, learners), _folder(spec, store)
     if output is not None:
         read = [own.path for own in chosen.spec.data.values() if isinstance(own, DataSpec)]
-        check_output(output, force, spec, folder / RECORDS, chosen.spec.printed, *read)
+        check_output(output, force, spec, folder / RECORDS, chosen.spec.printed, chosen.spec.reasons, *read)
     records = Store(folder).records()
     if output is None:
         show_report(chosen, records, Console())

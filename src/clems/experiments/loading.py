@@ -56,10 +56,11 @@ def read_spec(path: str | Path) -> Spec:
         if unknown := sorted({*entry.options} - {*options}):
             raise SpecError(f"{path}: data.{name}.options: no option {unknown[0]!r}; allowed are {', '.join(options)}.")
     costs = {name: _file_or_text(folder, given) for name, given in spec.costs.items()}
-    printed = None if spec.printed is None else folder / spec.printed
-    if printed is not None and not printed.is_file():
-        raise SpecError(f"{path}: printed: there is no file {printed}.")
-    return spec.model_copy(update={"data": data, "costs": costs, "printed": printed})
+    beside = {name: folder / file for name in ("printed", "reasons") if (file := getattr(spec, name)) is not None}
+    for name, file in beside.items():
+        if not file.is_file():
+            raise SpecError(f"{path}: {name}: there is no file {file}.")
+    return spec.model_copy(update={"data": data, "costs": costs, **beside})
 
 
 def _file_or_text(folder: Path, given: Any) -> Any:

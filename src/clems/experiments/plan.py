@@ -125,6 +125,8 @@ def make_plan(spec: Spec) -> Plan:
     for dataset in spec.datasets:
         fingerprint = spec.fingerprint(dataset)
         for repetition, (name, entry) in product(range(repetitions(spec, dataset)), spec.learners.items()):
+            if entry.repetitions is not None and repetition >= entry.repetitions:
+                continue
             at_predict = tuple(sorted(costs_of_kind[entry.kind]))
             common: dict[str, Any] = {
                 "dataset": dataset,
@@ -145,7 +147,7 @@ def make_plan(spec: Spec) -> Plan:
             for x, parameters in settings(spec, entry, dataset):
                 learner = LEARNERS[entry.kind](**parameters)
                 common["parameters"] = json.dumps(parameters, sort_keys=True)
-                common["depths"] = tuple(spec.depths) if learner.depth_path else ()
+                common["depths"] = tuple(map(_without_none, spec.depths)) if learner.depth_path else ()
                 planned += [
                     Planned(name, x, entry.cost, Trial(cost=cost, costs=decided, **common))
                     for cost, decided in ways(learner, costs_of[name], at_predict, entry.trained_for)

@@ -61,6 +61,7 @@ def _one_of(what: str, allowed: Any, *unlisted: str) -> Any:
 
 
 Count = Annotated[int, Field(ge=1, strict=True)]
+Depth = Count | Literal["none"]
 LearnerName = Annotated[str, _one_of("learner", LEARNERS, GIVEN)]
 KindName = Annotated[str, _one_of("kind", KINDS)]
 
@@ -166,6 +167,10 @@ class Entry(_Part):
         Train always for this cost, and decide for the criterion that is reported.
     over : str or None
         Entry over whose costs its own are shown, in an experiment of the kind "ratios".
+    repetitions : int or None
+        At most so many repetitions of its trials, where it takes longer than others.
+    printed_as : str or None
+        Entry under whose name `printed` has what its values are to be compared with; by default its own.
     needs : str
         Package of its learner or estimator that may not be installed: what is recorded can be reported without it.
     notes : str
@@ -184,6 +189,8 @@ class Entry(_Part):
     cost: str | None = None
     trained_for: str | None = None
     over: str | None = None
+    repetitions: Count | None = None
+    printed_as: str | None = None
     needs: str = ""
     notes: str = ""
     model: Any = None
@@ -267,8 +274,9 @@ class Spec(_Part):
         Other numbers of repetitions for some datasets.
     trees : int
         Trees of default forests.
-    depths : list of int
-        Depths of trees to choose from on validation rows; learners that choose for themselves are left to it.
+    depths : list of int or "none"
+        Depths of trees to choose from on validation rows, "none" for trees as deep as they grow;
+        learners that choose for themselves are left to it.
     split : SplitSpec
         How rows are divided.
     seed : int
@@ -279,6 +287,8 @@ class Spec(_Part):
         Costs of the user by the name that criteria call them: ``"module:function"``, a file of prices, or a Cost.
     printed : Path or None
         CSV of values printed elsewhere to show beside: dataset, learner, criterion, mean and ste.
+    reasons : Path or None
+        CSV of why values differ from printed ones: dataset, learner, criterion (each may be empty for all) and reason.
     baseline : str or None
         Entry to which running times are relative.
     x_label : str
@@ -303,12 +313,13 @@ class Spec(_Part):
     repetitions: Count = 5
     repetitions_on: dict[str, Count] = {}
     trees: Count = 100
-    depths: list[Count] = Field(default=DEPTHS, min_length=1)
+    depths: list[Depth] = Field(default=[*DEPTHS], min_length=1)
     split: SplitSpec = SplitSpec()
     seed: int = Field(default=0, ge=0)
     data: dict[str, DataSpec | Dataset] = {}
     costs: dict[str, Any] = {}
     printed: Path | None = None
+    reasons: Path | None = None
     baseline: str | None = None
     x_label: str = ""
     notes: str = ""
@@ -360,6 +371,11 @@ class Spec(_Part):
             if entry.over is not None and entry.over not in self.learners:
                 raise ValueError(
                     f"learners.{name}.over: there is no entry {entry.over!r}; entries are {', '.join(self.learners)}"
+                )
+            if entry.printed_as is not None and entry.printed_as not in self.learners:
+                raise ValueError(
+                    f"learners.{name}.printed_as: there is no entry {entry.printed_as!r}; "
+                    f"entries are {', '.join(self.learners)}"
                 )
         if fault := KINDS[self.kind].fault(self):
             raise ValueError(fault)

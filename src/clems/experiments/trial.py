@@ -69,8 +69,8 @@ class Trial:
         Costs to decide for; none if the learner is blind to costs.
     parameters : str
         Parameters of the learner in JSON, keys in order.
-    depths : tuple of int
-        Depths of trees to evaluate; none if it has none, or chooses for itself.
+    depths : tuple of int or None
+        Depths of trees to evaluate, None for trees as deep as they grow; empty if it has none, or chooses for itself.
     split : tuple
         Kind of the split, and shares of training, validation and test rows.
     seed : int
@@ -87,7 +87,7 @@ class Trial:
     cost: str | None
     costs: tuple[str, ...]
     parameters: str
-    depths: tuple[int, ...]
+    depths: tuple[int | None, ...]
     split: tuple[str, float, float, float]
     seed: int
     fingerprint: str = ""
@@ -324,8 +324,8 @@ def depths_of(trial: Trial, models: Sequence[Any]) -> list[int | None]:
     if not trial.depths:
         return [None]
     deepest = max(model.get_depth() for model in models)
-    within: list[int | None] = [depth for depth in trial.depths if depth < deepest]
-    return within + [depth for depth in trial.depths if depth >= deepest][:1]
+    within: list[int | None] = [depth for depth in trial.depths if depth is not None and depth < deepest]
+    return within + [depth for depth in trial.depths if depth is None or depth >= deepest][:1]
 
 
 def _at(model: Any, depth: int | None) -> Any:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from clems.experiments.analysis.ranking import ranks_in_words
-from clems.experiments.analysis.significance import near_best_in_words
+from clems.experiments.analysis.standing import standings_in_words
 
 if TYPE_CHECKING:
     from clems.experiments.plan import Plan
 
 # Each is a function of a plan and its results that returns sentences.
 ANALYSES: dict[str, Callable[[Plan, pd.DataFrame], list[str]]] = {
-    "near_best": near_best_in_words,
+    "standings": standings_in_words,
     "ranks": ranks_in_words,
 }

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from clems.experiments.analysis.naming import criterion_named, listed, titles_of
+from clems.experiments.analysis.naming import criterion_named, listed
 from clems.experiments.analysis.selection import ROW, summary
 from clems.wording import plural
-
-if TYPE_CHECKING:
-    from clems.experiments.plan import Plan
 
 Floats = NDArray[np.float64]
 
@@ -151,42 +148,6 @@ def against_best(results: pd.DataFrame) -> pd.DataFrame:
             for (*some, loss), p_holm in zip(tested, corrected, strict=True)
         ]
     return pd.DataFrame(lines, columns=[*ROW, "learner", "best", "pairs", "p", "p_holm", "worse"])
-
-
-def near_best(results: pd.DataFrame) -> dict[str, tuple[int, int]]:
-    """Count the rows in which each learner is the first, or within the standard error of the first.
-
-    Parameters
-    ----------
-    results : DataFrame
-        What :func:`results` returns.
-
-    Returns
-    -------
-    dict
-        For each learner so many rows of how many: those where it, and another one, have all of their repetitions.
-    """
-    cells = summary(results)
-    cells = cells[cells["n"] == cells["planned"]]
-    counts: dict[str, tuple[int, int]] = {}
-    for (_, criterion, _), row in cells.groupby(ROW, sort=False, dropna=False):
-        if len(row) < 2:
-            continue
-        badness = -criterion_named(criterion).sign * row["mean"]
-        best = badness.idxmin()
-        near = badness <= badness[best] + row["standard_error"].fillna(0)[best]
-        for learner, is_near in zip(row["learner"], near, strict=True):
-            among, rows = counts.get(learner, (0, 0))
-            counts[learner] = among + bool(is_near), rows + 1
-    return counts
-
-
-def near_best_in_words(plan: Plan, results: pd.DataFrame) -> list[str]:
-    """Say in how many rows each learner is the first, or within the standard error of the first."""
-    titles = titles_of(plan.spec)
-    counts = sorted(near_best(results).items(), key=lambda item: -item[1][0] / item[1][1])
-    near = [f"{titles[name]} in {among} of {rows}" for name, (among, rows) in counts]
-    return [f"First, or within the standard error of the first, is {listed(near)} rows."] if near else []
 
 
 def told_apart_in_words(results: pd.DataFrame) -> list[str]:

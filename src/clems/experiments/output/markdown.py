@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clems.experiments.analysis.naming import titles_of
 from clems.experiments.analysis.selection import results
+from clems.experiments.output.against_print import FAR, differences, print_in_words, print_table
 from clems.experiments.output.figures.style import save
 from clems.experiments.output.kinds import KINDS, comparisons, make_table
 from clems.experiments.output.ratio_rows import expected_table
@@ -55,6 +57,14 @@ def write_page(plan: Plan, records: Records, output: Path, command: str) -> tupl
     if kind.led_by_figures:
         parts += [*pictures, kind.caption, "## Numbers"]
     parts += [to_markdown(table).rstrip("\n"), *table.legend]
+    if found := differences(plan, table):
+        titles = titles_of(plan.spec)
+        parts += [
+            "## Against print",
+            f"Beyond {FAR:g} standard errors of the difference, in cells that have all of their repetitions:",
+            "\n".join(f"- {sentence}" for sentence in print_in_words(plan, found, titles)),
+            print_table(found, titles),
+        ]
     if (honesty := expected_table(plan, results(plan, records))).rows:
         parts += [f"## {honesty.title}", to_markdown(honesty).rstrip("\n"), *honesty.legend]
     if said := comparisons(plan, records):
