@@ -1,4 +1,4 @@
-.PHONY: report-earlier any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-columns bench-embeddings bench-independent bench-joint bench-memory bench-runner bench-scale bench-commands bench-guarantee paper choices decisions depths forests embedded embeddings experts rivals directly prices tickets study against printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
+.PHONY: report-earlier results any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-columns bench-embeddings bench-independent bench-joint bench-memory bench-runner bench-scale bench-commands bench-guarantee paper choices decisions depths forests embedded embeddings experts rivals directly prices tickets study against printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -105,6 +105,9 @@ attack-long: $(VENV)/.attack  ## The campaign whose results are committed: about
 	  $(BIN)/python -m attack.coverage_models --seconds 900 --seed $$seed --corpus build/attack/corpus-models && \
 	  $(BIN)/python -m attack.coverage_readers --seconds 900 --seed $$seed --corpus build/attack/corpus-readers || exit 1; \
 	done
+
+results: $(VENV)/.test  ## Which results are of the code as it is; writes into each at which commit it was measured. Half a minute.
+	$(BIN)/python -m tools.results
 
 study: $(VENV)/.report  ## CLEMS among the methods of the largest published comparison; needs CLEMS_DATA; about five minutes.
 	$(BIN)/python -m tools.study --output results/study/study.md
