@@ -1,4 +1,4 @@
-"""Experiments as a whole: every smoke file on every backend, and the files of the repository as they are."""
+"""Experiments as a whole: every smoke file, a trial of each on every backend, and the files of the repository as they are."""
 
 import json
 import re
@@ -12,7 +12,6 @@ from clems import LEARNERS
 from clems.experiments import Store, make_plan, read_spec, run, run_trial, write_report
 from clems.experiments.analysis.selection import results, summary
 
-pytestmark = pytest.mark.xdist_group("smoke files")  # their records are made once, where groups stay together
 ROOT = Path(__file__).parents[1]
 WHOLE = {path.stem: path for path in sorted(ROOT.glob("experiments/*/*.toml"))}
 SMOKE = {path.stem: path for path in sorted(ROOT.glob("experiments/*/smoke/*.toml"))}
@@ -30,17 +29,16 @@ def installed(spec):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    """Records of all smoke files, one trial after the other."""
-    return records_of(tmp_path_factory.mktemp("serial"), "serial")
+def store(tmp_path_factory):
+    """Records of trials that were run one after the other; smoke files share many."""
+    return Store(tmp_path_factory.mktemp("serial"))
 
 
-def records_of(folder, backend):
-    store, trials = Store(folder), [trial for plan in plans().values() for trial in plan.trials]
+def records_of(trials, store, backend):
     costs = {name: cost for plan in plans().values() for name, cost in plan.spec.own_costs().items()}
     outcome = run(trials, store, run_trial, read_spec_of, costs, backend=backend, jobs=2)
     assert (outcome.failed, outcome.left) == (0, 0)
-    return {key: {**record, "seconds": None} for key, record in store.records().items()}, store
+    return {trial.key: {**store.records()[trial.key], "seconds": None} for trial in trials}
 
 
 def read_spec_of(name):
@@ -49,13 +47,16 @@ def read_spec_of(name):
 
 
 @pytest.mark.parametrize("backend", ["local", "dask"])
-def test_all_backends_have_the_same_records(backend, undisturbed, tmp_path):
-    assert records_of(tmp_path, backend)[0] == undisturbed[0]
+def test_all_backends_have_the_same_records(backend, store, tmp_path):
+    trials = [plan.trials[0] for plan in plans().values()]
+    assert records_of(trials, Store(tmp_path), backend) == records_of(trials, store, "serial")
 
 
 @pytest.mark.parametrize("name", SMOKE)
-def test_reports_of_all_smoke_files(name, undisturbed, tmp_path):
-    plan, records = plans()[name], undisturbed[1].records()
+def test_reports_of_all_smoke_files(name, store, tmp_path):
+    plan = plans()[name]
+    records_of(plan.trials, store, "serial")
+    records = store.records()
     cells = summary(results(plan, records))
     assert cells["mean"].notna().all()
     written = write_report(plan, records, tmp_path / f"{name}.md", command="this")
