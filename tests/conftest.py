@@ -27,15 +27,14 @@ def pytest_collection_modifyitems(items):
     """Skip what is tested for a learner, or its module, if it needs a package that is not installed."""
     from clems import LEARNERS
 
+    def learner_in(value):
+        if isinstance(value, str):
+            return LEARNERS.get(value.rpartition(".")[2])
+        return value if isinstance(value, type) else type(value)
+
     for item in items:
         for value in item.callspec.params.values() if hasattr(item, "callspec") else ():
-            learner = (
-                LEARNERS.get(value.rpartition(".")[2])
-                if isinstance(value, str)
-                else value
-                if isinstance(value, type)
-                else type(value)
-            )
+            learner = learner_in(value)
             if not getattr(learner, "is_installed", lambda: True)():
                 item.add_marker(pytest.mark.skip(reason=f"{learner.__name__} needs {', '.join(learner.needs)}"))
 

@@ -269,7 +269,10 @@ HEADER = "@relation r\n@attribute a real\n@attribute b {u,v}\n@attribute y {0,1}
         (HEADER + "nan,u,0\n", "must be a finite number"),
         (HEADER + "1,w,0\n", r"attribute 'b' must be u or v: 'w'"),
         (HEADER + "1,u,2\n", r"attribute 'y' must be 0 or 1: '2'"),
-        (HEADER + "1,u,?\n", r"label 'y' is missing; a label is 0 or 1: '\?'"),
+        (
+            HEADER + "1,u,?\n",
+            r"label 'y' is missing; a label is 0 or 1, or in training missing with missing_labels='keep': '\?'",
+        ),
         (HEADER + "1,'u,0\n", "quoted value must end"),
         (HEADER + "1,u,0\n{0 1}\n", r"line 7: a sparse row among dense ones"),
         (HEADER + "{0 1}\n1,u,0\n", r"line 7: a sparse row is in braces: '1,u,0'"),

@@ -74,7 +74,7 @@ def test_compare_takes_prices_and_functions():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"learners": ["svm"]}, "compare: learners.svm.kind: there is no learner 'svm'; allowed are bcs, br, cc"),
+        ({"learners": ["svm"]}, "compare: learners.svm.kind: there is no learner 'svm'; allowed are bcs, br, c2ae, cc"),
         ({"cost": "f3"}, "Unknown cost 'f3'"),
         ({"cost": "micro_f1", "learners": ["pcc"]}, "compare: none of the learners has a rule for 'micro_f1'"),
         ({"repetitions": 0}, "compare: repetitions: Input should be greater than or equal to 1"),

@@ -328,7 +328,7 @@ def test_words():
         ("x,y\n1,1,1\n", "line 2: the line has 3 values; there are 2 columns: '1,1,1'"),
         ("x,z\n1,1\n", "there is no column 'y'; there are 'x', 'z'"),
         ("x,y\n1,2\n", "line 2: label 'y' must be 0 or 1: '2'"),
-        ("x,y\n1,1\n\n1,\n", "line 4: label 'y' must be 0 or 1: ''"),
+        ("x,y\n1,1\n\n1,\n", "line 4: label 'y' must be 0 or 1, or in training missing with missing_labels='keep': ''"),
         ("x,y\n1,maybe\n", "line 2: label 'y' must be 0 or 1: 'maybe'"),
         ("x,y\ninf,1\n", "line 2: column 'x' must be finite"),
         ('x,y\n"a\nb",1\nc,1\n', r"line 2: column 'x' must hold numbers.*: 'a\\nb'"),
@@ -462,7 +462,7 @@ def test_what_is_neither_number_nor_word_is_refused(cells, message):
     frame = pd.DataFrame({"x": cells, "y": [0, 1]})
     with pytest.raises(DataError, match=message):
         from_frame(frame, "y", nominal="codes")
-    with pytest.raises(DataError, match="label 'x' must be 0 or 1, in row 0"):
+    with pytest.raises(DataError, match=r"label 'x' must be 0 or 1.*, in row 0"):
         from_frame(frame, "x")
 
 

@@ -22,7 +22,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 
 from clems.arrays import Floats, Integers, Labels
-from clems.labels.matrix import as_labels
+from clems.labels.matrix import split_missing
 
 __all__ = [
     "IterativeStratifiedKFold",
@@ -112,7 +112,7 @@ def iterative_stratification(
     [5, 5]
     """
     _check_shuffle(shuffle, random_state)
-    labels = sparse.csr_array(as_labels(Y))
+    labels = sparse.csr_array(split_missing(Y)[0])
     sizes = _as_shares(proportions) * labels.shape[0]
     return _stratify(labels, sizes, exact_sizes, check_random_state(random_state) if shuffle else None)
 
@@ -125,7 +125,7 @@ def iterative_split(Y: Any, proportions: ArrayLike, *, random_state: Any = None)
     Parameters
     ----------
     Y : array-like, DataFrame or sparse matrix of shape (n, K)
-        Labels, zeros and ones.
+        Labels, zeros and ones; one that is missing (NaN) counts as not there.
     proportions : array-like of shape (k,)
         Wanted share of the rows for each part; positive, and 1 together.
     random_state : int, RandomState or None, default=None
@@ -172,7 +172,7 @@ def split_quality(Y: Any, parts: Sequence[ArrayLike], proportions: ArrayLike | N
     >>> split_quality(Y, iterative_split(Y, (0.5, 0.5), random_state=0))
     SplitQuality(label_distribution=0.0, example_distribution=0.0, missing=0)
     """
-    labels = as_labels(Y)
+    labels, _ = split_missing(Y)
     n = labels.shape[0]
     rows = [_as_rows(part, number, n) for number, part in enumerate(parts)]
     if not rows:
@@ -244,7 +244,7 @@ class IterativeStratifiedKFold(BaseCrossValidator):  # type: ignore[misc]
         X : array-like of n rows
             Only its number of rows is used.
         y : array-like, DataFrame or sparse matrix of shape (n, K)
-            Labels, zeros and ones.
+            Labels, zeros and ones; one that is missing (NaN) counts as not there.
         groups : object
             Ignored.
 
@@ -316,7 +316,7 @@ class IterativeStratifiedShuffleSplit(BaseShuffleSplit):  # type: ignore[misc]
         X : array-like of n rows
             Only its number of rows is used.
         y : array-like, DataFrame or sparse matrix of shape (n, K)
-            Labels, zeros and ones.
+            Labels, zeros and ones; one that is missing (NaN) counts as not there.
         groups : object
             Ignored.
 
@@ -349,7 +349,7 @@ def _labels_to_split(splitter: Any, X: Any, y: Any, groups: Any) -> Labels:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
     if groups is not None:
         warnings.warn(f"The groups parameter is ignored by {name}", UserWarning, stacklevel=3)
-    labels = as_labels(y, "y")
+    labels, _ = split_missing(y, "y")
     check_consistent_length(X, labels)
     return labels
 

@@ -21,7 +21,10 @@ from clems.cli import process
 _doing = ""
 MANY = 20  # columns of numbers from which on they are listed together
 WIDE = 200  # characters per line when output is not a terminal
-FLAGS = "cost|labels|tags|separator|pairs|row_id|drop|delimiter|decimal|encoding|spreadsheet_safe|at_most|exactly"
+FLAGS = (
+    "missing_labels|cost|labels|tags|separator|pairs|row_id|drop|delimiter|decimal|encoding|spreadsheet_safe|at_most|"
+    "exactly"
+)
 
 
 def note(text: str, quiet: bool) -> None:

@@ -26,6 +26,7 @@ from clems.cli.options import (
     Json,
     Kinds,
     Labels,
+    MissingLabels,
     Pairs,
     Parameters,
     Quiet,
@@ -62,6 +63,7 @@ def fit(
     pairs: Pairs = None,
     row_id: RowId = None,
     drop: Drop = None,
+    missing_labels: MissingLabels = None,
     kinds: Kinds = None,
     unit: Unit = None,
     text: TextForm = USUAL,
@@ -85,6 +87,8 @@ def fit(
 
         clems fit yeast.arff --cost rank --learner pcc --set n_trees=200 -o yeast.clems
 
+        clems fit tickets.csv --labels "tag_*" --missing-labels keep --learner leml -o model.clems
+
         clems fit tickets.csv --tags tags --learner cost_sensitive --estimator logistic_regression -o model.clems
     """
     from scipy import sparse
@@ -106,6 +110,7 @@ def fit(
             pairs=pairs,
             row_id=row_id,
             kinds=kinds_of(kinds),
+            missing_labels=missing_labels,
         )
         data = replace(data, table=None)  # which only takes memory from here on
         settings = parameters_in(parameters) | ({} if estimator is None else {"estimator": estimator})

@@ -9,7 +9,7 @@ import typer
 
 from clems.cli.console import column_lines, doing, note, print_json
 from clems.cli.data import read_data
-from clems.cli.options import NO_TAGS, USUAL, Drop, Json, Labels, Quiet, TagColumn, TextForm, form_for
+from clems.cli.options import NO_TAGS, USUAL, Drop, Json, Labels, MissingLabels, Quiet, TagColumn, TextForm, form_for
 from clems.wording import first_few, plural, printable
 
 MODEL = b"PK"  # first bytes of a model file
@@ -22,6 +22,7 @@ def inspect(
     labels: Labels = None,
     tags: TagColumn = NO_TAGS,
     drop: Drop = None,
+    missing_labels: MissingLabels = None,
     text: TextForm = USUAL,
     quiet: Quiet = False,
     json: Json = False,
@@ -52,7 +53,7 @@ def inspect(
         note("For more, say which columns are labels: --labels 'tag_*' or --tags COLUMN.", quiet or json)
         return
     nominal = "codes" if file_format.is_table else None  # a column of words is one feature
-    data = read_data(file, labels, tags, drop, text, nominal=nominal)
+    data = read_data(file, labels, tags, drop, text, nominal=nominal, missing_labels=missing_labels)
     show_dataset(data, json)
 
 

@@ -102,6 +102,15 @@ NO_TAGS, USUAL = TagColumn(), TextForm()
 
 Pairs = Annotated[Path | None, typer.Option(help="A second table with a row and a label per line.")]
 
+MissingLabels = Annotated[
+    str | None,
+    typer.Option(
+        metavar="refuse|keep",
+        help="What becomes of missing labels: refuse them, which is usual, or keep them for a learner that takes them, "
+        "leml or bcs.",
+    ),
+]
+
 # What is done.
 
 Estimator = Annotated[

@@ -16,8 +16,16 @@ from clems.datasets.text.source import Origin
 from clems.wording import first_few
 
 Nominal = Literal["codes", "one-hot"]
+MissingLabels = Literal["refuse", "keep"]
+TO_KEEP = ", or in training missing with missing_labels='keep'"  # what labels may be, where one is missing
 
 BINARY = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0, "no": 0.0, "yes": 1.0}
+
+
+def check_missing_labels(missing_labels: str) -> None:
+    """Check what is to be done with missing labels."""
+    if missing_labels not in get_args(MissingLabels):
+        raise ValueError(f"missing_labels must be 'refuse' or 'keep'; got {missing_labels!r}.")
 
 
 def check_nominal(nominal: str | None) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from clems.arrays import Labels
-from clems.labels.matrix import as_labels
+from clems.labels.matrix import as_labels_or_missing, split_missing
 from clems.wording import plural
 
 ROWS = 1000  # rows that are made dense at a time
@@ -56,7 +56,7 @@ class Dataset:
     X : ndarray or CSR array of shape (n, d)
         Features, in single or double precision; NaN where one is missing.
     Y : ndarray or CSR array of shape (n, K)
-        Labels, zeros and ones.
+        Labels, zeros and ones; an array of floats with NaN where some are missing, which `LEML` and `BCS` take.
     feature_names, label_names : sequence of str
         Names of the columns, each once.
     name : str, default="data"
@@ -92,7 +92,7 @@ class Dataset:
 
     def __post_init__(self) -> None:
         X = _canonical(self.X) if sparse.issparse(self.X) else np.asarray(self.X)
-        Y = as_labels(self.Y)
+        Y = as_labels_or_missing(self.Y)
         if X.ndim != 2 or X.dtype.kind not in "biuf":
             raise ValueError(f"X must be a matrix of numbers; its shape is {X.shape}, its type {X.dtype}.")
         X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
@@ -138,13 +138,14 @@ class Dataset:
 
     def label_frame(self) -> pd.DataFrame:
         """Put the labels into a DataFrame, from which learners take their names too."""
-        return _frame(self.Y, self.label_names)
+        return _label_frame(self.Y, self.label_names)
 
     def summary(self) -> Summary:
         """Count what there is."""
         n, d = self.X.shape
         K = self.Y.shape[1]
-        Y = sparse.csr_array(self.Y)
+        labels, missing = split_missing(self.Y)
+        Y = sparse.csr_array(labels)
         frequency = np.bincount(Y.indices, minlength=K)
         sizes = np.diff(Y.indptr)
         occurring = np.flatnonzero(frequency)
@@ -165,6 +166,7 @@ class Dataset:
             imbalance=float((frequency.max() / frequency[occurring]).mean()) if occurring.size else 1.0,
             constant=int(_is_constant(self.X).sum()) if n else 0,
             missing=int(np.isnan(self.X.data if sparse.issparse(self.X) else self.X).sum()),
+            missing_labels=0 if missing is None else int(missing.sum()),
         )
 
 
@@ -195,6 +197,8 @@ class Summary:
         Features that have one value in all rows.
     missing : int
         Missing feature values.
+    missing_labels : int
+        Missing labels, which count as not there in all else; not shown if there are none.
 
     Examples
     --------
@@ -217,6 +221,7 @@ class Summary:
     imbalance: float
     constant: int
     missing: int
+    missing_labels: int = 0
 
     def __str__(self) -> str:
         return "\n".join(f"{what:<24}{shown}" for what, shown in self._lines())
@@ -239,10 +244,13 @@ class Summary:
             "imbalance": "mean imbalance",
             "constant": "constant features",
             "missing": "missing values",
+            "missing_labels": "missing labels",
         }
         lines = []
         for field in fields(self):
             value = getattr(self, field.name)
+            if field.name == "missing_labels" and not value:
+                continue
             match value:
                 case (label, rows):
                     shown = f"{label} ({plural(rows, 'row')})"
@@ -266,10 +274,12 @@ def stack(first: Dataset, second: Dataset) -> Dataset:
 def dense_frames(dataset: Dataset) -> Iterator[pd.DataFrame]:
     """Give features and labels side by side, some rows at a time, so that sparse ones are never dense as a whole."""
     for start in range(0, max(dataset.X.shape[0], 1), ROWS):
-        sides = [side[start : start + ROWS] for side in (dataset.X, dataset.Y)]
-        dense = [side.toarray() if sparse.issparse(side) else side for side in sides]
-        names = (dataset.feature_names, dataset.label_names)
-        yield pd.concat([pd.DataFrame(side, columns=list(n)) for side, n in zip(dense, names, strict=True)], axis=1)
+        X, Y = (
+            side[start : start + ROWS].toarray() if sparse.issparse(side) else side[start : start + ROWS]
+            for side in (dataset.X, dataset.Y)
+        )
+        features = pd.DataFrame(X, columns=list(dataset.feature_names))
+        yield pd.concat([features, _label_frame(Y, list(dataset.label_names))], axis=1)
 
 
 def first_repeated(names: Sequence[str]) -> str | None:
@@ -306,6 +316,12 @@ def check_complete(dataset: Dataset) -> Dataset:
         f"{dataset.source or dataset.name}: the feature {column!r} is missing in row {row + 1:,} of the data; "
         f"fill it in, or leave the column out with drop={[column]!r}."
     )
+
+
+def _label_frame(Y: Any, names: Sequence[str]) -> pd.DataFrame:
+    """Labels in a frame: whole numbers, NA where some are missing."""
+    frame = _frame(Y, names)
+    return frame.astype("UInt8") if Y.dtype.kind == "f" else frame
 
 
 def _frame(matrix: Any, names: Sequence[str]) -> pd.DataFrame:

@@ -21,8 +21,11 @@ from scipy import sparse
 from clems.arrays import row_blocks
 from clems.datasets.columns import (
     BINARY,
+    TO_KEEP,
+    MissingLabels,
     Nominal,
     binary,
+    check_missing_labels,
     check_names,
     check_nominal,
     one_hot,
@@ -51,6 +54,7 @@ def from_frame(
     nominal: Nominal | None = None,
     kinds: Mapping[str, str] | None = None,
     encode: bool | None = None,
+    missing_labels: MissingLabels = "refuse",
     name: str = "frame",
     limits: Limits | None = None,
 ) -> Dataset:
@@ -61,7 +65,7 @@ def from_frame(
     frame : DataFrame
         One row per example. Categorical columns are words with known values; sparse columns stay sparse if all
         features, or all labels, are.
-    labels, tags, separator, pairs, row_id, drop, nominal, kinds, encode, limits
+    labels, tags, separator, pairs, row_id, drop, nominal, kinds, encode, missing_labels, limits
         As in `read_table`; a column of tags may also hold lists or sets, which need no separator.
     name : str, default="frame"
         What to call the dataset.
@@ -89,7 +93,8 @@ def from_frame(
     frame = frame.set_axis([str(column) for column in frame.columns], axis="columns")
     check_names(list(frame.columns), rows)
     of_pairs = None if pairs is None else (pairs, Rows("pairs", limits))
-    return dataset_of(frame, rows, Roles(labels, tags, separator, of_pairs, row_id, drop, nominal, kinds, encode), name)
+    roles = Roles(labels, tags, separator, of_pairs, row_id, drop, nominal, kinds, encode, missing_labels)
+    return dataset_of(frame, rows, roles, name)
 
 
 class Roles(NamedTuple):
@@ -104,6 +109,7 @@ class Roles(NamedTuple):
     nominal: Nominal | None
     kinds: Mapping[str, str] | None = None
     encode: bool | None = None
+    missing_labels: MissingLabels = "refuse"
 
     def check(self) -> None:
         """Refuse what contradicts itself."""
@@ -116,6 +122,9 @@ class Roles(NamedTuple):
             raise ValueError("Labels are either in a column, tags=..., or in a table, pairs=...; not in both.")
         if self.labels is None and self.tags is None and self.pairs is None:
             raise ValueError("Say where the labels are: labels= names of columns, tags= a column, or pairs= a table.")
+        check_missing_labels(self.missing_labels)
+        if self.missing_labels == "keep" and (self.tags is not None or self.pairs is not None):
+            raise ValueError("missing_labels= is for columns of labels; a row has all of its tags, or none of them.")
         if self.separator is not None and self.tags is None:
             raise ValueError("separator= is what is between two tags; it needs tags= the name of their column.")
 
@@ -123,7 +132,7 @@ class Roles(NamedTuple):
 def dataset_of(frame: pd.DataFrame, rows: Rows, roles: Roles, name: str, source: str = "") -> Dataset:
     """Make a dataset of a frame whose columns have different names."""
     roles.check()
-    labels, tags, separator, pairs, row_id, drop, nominal, kinds, encode = roles
+    labels, tags, separator, pairs, row_id, drop, nominal, kinds, encode, missing_labels = roles
     columns = list(frame.columns)
     dropped = {*pick(drop, columns, rows)}
     vocabulary = [labels] if isinstance(labels, str) else labels
@@ -139,7 +148,8 @@ def dataset_of(frame: pd.DataFrame, rows: Rows, roles: Roles, name: str, source:
         taken = [position for position in pick_labels(labels, columns, rows) if position not in dropped]
         if not taken:
             raise rows.fault("no label is left; labels= and drop= must not name the same columns")
-        Y, label_names = labels_of(frame.iloc[:, taken], rows), [columns[position] for position in taken]
+        Y = labels_of(frame.iloc[:, taken], rows, missing_labels)
+        label_names = [columns[position] for position in taken]
     if not len(frame):
         raise rows.fault("there are no rows")
     used = {*taken, *dropped, *([] if row_id is None else [pick_one(row_id, columns, rows)])}
@@ -232,8 +242,8 @@ def indicated(
     return Y, names
 
 
-def labels_of(frame: pd.DataFrame, rows: Rows) -> Any:
-    """Make labels of columns of zeros and ones."""
+def labels_of(frame: pd.DataFrame, rows: Rows, missing_labels: MissingLabels = "refuse") -> Any:
+    """Make labels of columns of zeros and ones; floats with NaN where they are missing, if these are kept."""
     if _is_sparse(frame):
         values = _csr(frame)
         if (values.data == 1).all():
@@ -246,13 +256,25 @@ def labels_of(frame: pd.DataFrame, rows: Rows) -> Any:
             read = np.array([BINARY.get(str(cell).strip().lower(), np.nan) for cell in column], np.float64)
         values[:, position] = read
     is_wrong = (values != 0) & (values != 1)
+    if not is_wrong.any():
+        return values.astype(np.uint8)
+    gaps = np.zeros(values.shape, bool)
+    for position in np.flatnonzero(is_wrong.any(axis=0)).tolist():
+        gaps[:, position] = [is_gap(cell) for cell in frame.iloc[:, position]]
+    is_wrong &= ~gaps if missing_labels == "keep" else True
     if is_wrong.any():
         position = int(is_wrong.any(axis=0).argmax())
         row = int(is_wrong[:, position].argmax())
+        advice = TO_KEEP if gaps[row, position] else ""
         raise rows.row_fault(
-            f"label {frame.columns[position]!r} must be 0 or 1", row, _shown(frame.iloc[row, position])
+            f"label {frame.columns[position]!r} must be 0 or 1{advice}", row, _shown(frame.iloc[row, position])
         )
-    return values.astype(np.uint8)
+    return values
+
+
+def is_gap(cell: Any) -> bool:
+    """Whether a cell of a label says that it is missing."""
+    return is_missing(cell) or (isinstance(cell, str) and cell.strip() in ("", "?"))
 
 
 def _shown(cell: Any) -> object:

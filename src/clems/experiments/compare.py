@@ -32,6 +32,7 @@ from clems.experiments.running import run
 from clems.experiments.spec import DEPTHS, SpecError, check_spec
 from clems.experiments.store import Store
 from clems.experiments.trial import run_trial
+from clems.labels.matrix import missing_in
 from clems.learners import LEARNERS
 from clems.learners.pipeline import steps_of
 
@@ -214,6 +215,8 @@ def compare(
     """
     if not isinstance(data, Dataset):
         raise TypeError(f"data must be a Dataset, such as Dataset(X, Y, ...) makes; got {type(data).__name__}.")
+    if missing_in(data.Y) is not None:
+        raise ValueError(f"{data.name}: labels are missing; a comparison needs all of them, as a cost does.")
     named = isinstance(cost, str) and known_criterion(cost) is not None
     resolved = None if named else get_cost(cost).for_labels(data.label_names)
     name = cost if named else _free_name(str(resolved.name))  # type: ignore[union-attr]

@@ -76,14 +76,20 @@ def missing_in(Y: Any) -> NDArray[np.bool_] | None:
     return unknown if unknown.any() else None
 
 
-def split_missing(Y: Any) -> tuple[Labels, NDArray[np.bool_] | None]:
+def split_missing(Y: Any, name: str = "Y") -> tuple[Labels, NDArray[np.bool_] | None]:
     """Label matrix with 0 where a label is missing, and which these are; None if all are there."""
     missing = missing_in(Y)
     if missing is None:
-        return as_labels(Y), None
+        return as_labels(Y, name), None
     dense = np.array(Y.toarray() if sparse.issparse(Y) else Y, dtype=object)
     dense[missing] = 0
-    return as_labels(dense), missing
+    return as_labels(dense, name), missing
+
+
+def as_labels_or_missing(Y: Any) -> Any:
+    """Check a label matrix as `as_labels` does; if labels are missing, it is an array of floats, NaN where they are."""
+    labels, missing = split_missing(Y)
+    return labels if missing is None else np.where(missing, np.nan, as_dense(labels))
 
 
 def as_dense(Y: Labels) -> Bits:

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 
 from clems.arrays import Labels, Weights, canonical, with_short_indices
 from clems.labels.forms import _from_sets, _is_label_sets, _names, _type_of_labels
-from clems.labels.matrix import as_dense, as_labels, as_weights, missing_in, split_missing
+from clems.labels.matrix import as_labels, as_labels_or_missing, as_weights, missing_in
 from clems.wording import first_few
 
 ONE_ROW = "There is a single training row"
@@ -71,7 +71,8 @@ def _warn_of_too_little(labels: Labels, names: list[Any]) -> None:
     """Warn of training rows from which some or all labels cannot be learned."""
     if labels.shape[0] == 1:
         warnings.warn(f"{ONE_ROW}: every prediction will be its labels.", UserWarning, stacklevel=4)
-    never = [names[at] for at in np.flatnonzero(np.asarray(labels.sum(axis=0)).ravel() == 0)]
+    counts = labels.sum(axis=0) if labels.dtype.kind != "f" else np.nansum(labels, axis=0)  # some may be missing
+    never = [names[at] for at in np.flatnonzero(np.asarray(counts).ravel() == 0)]
     if never:
         are = f"{len(never):,} of {len(names):,} labels" if len(names) > 1 else "The only label"
         warnings.warn(
@@ -96,8 +97,7 @@ def _checked_labels(model: Any, Y: Any) -> Labels:
         )
     if missing.all():
         raise ValueError("Y has the value nan everywhere; some labels must be known.")
-    labels, _ = split_missing(Y)
-    return np.where(missing, np.nan, as_dense(labels))
+    return as_labels_or_missing(Y)
 
 
 def check_features(model: Any, X: Any) -> Any:

@@ -10,7 +10,15 @@ from pathlib import Path
 
 from scipy import sparse
 
-from clems.datasets.columns import Nominal, check_nominal, one_hot, pick, pick_labels
+from clems.datasets.columns import (
+    MissingLabels,
+    Nominal,
+    check_missing_labels,
+    check_nominal,
+    one_hot,
+    pick,
+    pick_labels,
+)
 from clems.datasets.dataset import Dataset, check_distinct
 from clems.datasets.formats.arff_header import Header, read_header, unquoted
 from clems.datasets.formats.arff_rows import Columns, read_rows, span
@@ -33,6 +41,7 @@ def read_arff(
     *,
     nominal: Nominal = "codes",
     drop: str | Sequence[str] = (),
+    missing_labels: MissingLabels = "refuse",
     name: str | None = None,
     encoding: str = "utf-8",
     limits: Limits | None = None,
@@ -54,6 +63,9 @@ def read_arff(
     drop : str or sequence of str, default=()
         Names or patterns of attributes to leave out, for instance string and date attributes, which are refused
         otherwise.
+    missing_labels : {"refuse", "keep"}, default="refuse"
+        What becomes of a label that is ``?``: "keep" makes it NaN, which `LEML` and `BCS` learn from; then labels are
+        dense. "refuse" says where it is.
     name : str or None, default=None
         What to call the dataset; None for the name of the file.
     encoding : str, default="utf-8"
@@ -86,9 +98,11 @@ def read_arff(
     (['bug', 'urgent'], [[0, 1], [1, 1]])
     """
     check_nominal(nominal)
+    check_missing_labels(missing_labels)
     with Source(path, limits, encoding) as source:
         header, blocks = read_header(source)
-        columns = Columns(header, _find_labels(labels, header, source), pick(drop, header.names, source), source)
+        found, dropped = _find_labels(labels, header, source), pick(drop, header.names, source)
+        columns = Columns(header, found, dropped, source, keeps_gaps=missing_labels == "keep")
         X, Y = read_rows(blocks, columns)
         part = span(columns.features)
         names = header.names[part] if isinstance(part, slice) else [header.names[position] for position in part]
@@ -152,7 +166,9 @@ def _read_wanted(
     labels = [name for name in wanted.labels if wanted.truth or name in known]
     # Words of a model that was not trained on one column per word are codes, as the file declares them.
     nominal: Nominal = "codes" if all(word is None for _, word in positions) else "one-hot"
-    data = read_arff(path, labels, nominal=nominal, drop=[*extra, *dropped], encoding=encoding, limits=limits)
+    gaps: MissingLabels = "refuse" if wanted.truth else "keep"  # of labels that nobody asks for
+    unused = [*extra, *dropped]
+    data = read_arff(path, labels, nominal=nominal, drop=unused, missing_labels=gaps, encoding=encoding, limits=limits)
     return selected(data, data.feature_names if wanted.features is None else wanted.features, wanted), extra
 
 
@@ -209,13 +225,16 @@ def _arff(dataset: Dataset) -> Iterator[bytes]:
     yield b"\n@data\n"
     if sparse.issparse(dataset.X):
         d = dataset.X.shape[1]
-        for indices, values, labels in rows_as_text(dataset.X, sparse.csr_array(dataset.Y)):
+        Y = sparse.csr_array(dataset.Y)
+        for row, (indices, values, labels) in enumerate(rows_as_text(dataset.X, Y)):
             pairs = [f"{index} {value}" for index, value in zip(indices, values, strict=True)]
-            yield f"{{{','.join([*pairs, *(f'{d + label} 1' for label in labels)])}}}\n".encode()
+            known = as_text(Y.data[Y.indptr[row] : Y.indptr[row + 1]])  # 1, or ? where it is missing
+            pairs += [f"{d + label} {value}" for label, value in zip(labels, known, strict=True)]
+            yield f"{{{','.join(pairs)}}}\n".encode()
     else:
         Y = dataset.Y.toarray() if sparse.issparse(dataset.Y) else dataset.Y
-        for values, labels in zip(dataset.X, Y.tolist(), strict=True):
-            yield f"{','.join([*as_text(values), *map(str, labels)])}\n".encode()
+        for values, labels in zip(dataset.X, Y, strict=True):
+            yield f"{','.join([*as_text(values), *as_text(labels)])}\n".encode()
 
 
 def _quoted(name: str) -> str:

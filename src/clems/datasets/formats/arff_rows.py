@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from clems.datasets.columns import TO_KEEP
 from clems.datasets.formats.arff_header import QUOTED, SPACE, Header, Kind, decoded, split, unquoted
 from clems.datasets.text.decimals import SparseRows, dense_rows, in_order, number, sparse_rows
 from clems.datasets.text.source import Source
@@ -24,8 +25,10 @@ WHOLE = re.compile("[0-9]{1,18}")
 class Columns:
     """Which columns are features and labels, and how a text becomes a number in each."""
 
-    def __init__(self, header: Header, labels: list[int], dropped: list[int], source: Source) -> None:
-        self.names, self.source = header.names, source
+    def __init__(
+        self, header: Header, labels: list[int], dropped: list[int], source: Source, keeps_gaps: bool = False
+    ) -> None:
+        self.names, self.source, self.keeps_gaps = header.names, source, keeps_gaps
         self.kinds, self.kind_of = header.kinds, header.kind_of
         n = len(self.names)
         self.is_label, self.is_dropped = np.zeros(n, bool), np.zeros(n, bool)
@@ -72,8 +75,8 @@ class Columns:
         if self.is_dropped[position]:
             return 0.0
         if text == "?":
-            if self.is_label[position]:
-                raise self.source.fault(f"label {name!r} is missing; a label is 0 or 1", line, text)
+            if self.is_label[position] and not self.keeps_gaps:
+                raise self.source.fault(f"label {name!r} is missing; a label is 0 or 1{TO_KEEP}", line, text)
             return np.nan
         plain = unquoted(text)
         if plain in kind.codes:
@@ -106,7 +109,10 @@ def read_rows(blocks: Iterator[tuple[int, bytes]], columns: Columns) -> tuple[An
     features, labels = zip(*parts, strict=True)
     if not is_sparse:
         return np.concatenate(features), np.concatenate(labels)
-    return _joined(features, columns, columns.features), _joined(labels, columns, columns.labels)
+    X, Y = _joined(features, columns, columns.features), _joined(labels, columns, columns.labels)
+    if np.isnan(Y.data).any():
+        source.check_size(Y.shape[0], Y.shape[1], 8)  # with gaps, labels are dense
+    return X, Y
 
 
 def _first_row(first: int, block: bytes, source: Source) -> tuple[int, bytes] | None:
@@ -115,12 +121,13 @@ def _first_row(first: int, block: bytes, source: Source) -> tuple[int, bytes] | 
     return line and (line[0], block.split(b"\n", line[0] - first)[-1])
 
 
-def _dense_block(block: bytes, first: int, columns: Columns) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+def _dense_block(block: bytes, first: int, columns: Columns) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Read features and labels of dense rows."""
     table = _plain_dense_rows(block, columns)
     if table is None:
         table = _any_dense_rows(block, first, columns)
-    return table[:, span(columns.features)], table[:, columns.labels].astype(np.uint8)
+    labels = table[:, columns.labels]
+    return table[:, span(columns.features)], labels if np.isnan(labels).any() else labels.astype(np.uint8)
 
 
 def span(positions: NDArray[np.int64]) -> Any:
@@ -142,7 +149,7 @@ def _plain_dense_rows(block: bytes, columns: Columns) -> NDArray[np.float64] | N
     values = read[:, columns.binary]
     is_good = (values == 0) | (values == 1)
     if not is_good.all():
-        is_good |= np.isnan(values) & ~columns.is_label[columns.binary]
+        is_good |= np.isnan(values) & (columns.keeps_gaps | ~columns.is_label[columns.binary])
     return read if is_good.all() else None
 
 

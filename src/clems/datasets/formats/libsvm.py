@@ -303,7 +303,7 @@ def write_libsvm(dataset: Dataset, path: str | os.PathLike[str]) -> None:
     [[0, 1], [1, 1]]
     """
     X, Y = sparse.csr_array(dataset.X), sparse.csr_array(dataset.Y)
-    if np.isnan(X.data).any():
+    if np.isnan(X.data).any() or np.isnan(Y.data).any():
         raise ValueError("A libsvm file cannot hold missing values; fill them in or write another format.")
     with replacing(path) as file:
         file.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n".encode())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from clems.datasets.columns import Nominal
+from clems.datasets.columns import MissingLabels, Nominal
 from clems.datasets.dataset import Dataset
 from clems.datasets.formats.csv import ROWS, CSVText, append_csv, write_csv
 from clems.datasets.formats.format import Format
@@ -33,6 +33,7 @@ def read_table(
     nominal: Nominal | None = None,
     kinds: Mapping[str, str] | None = None,
     encode: bool | None = None,
+    missing_labels: MissingLabels = "refuse",
     delimiter: str | None = None,
     decimal: str = ".",
     name: str | None = None,
@@ -75,6 +76,9 @@ def read_table(
         leaves ids and constant columns out. The dataset keeps it as `encoder`, None if there was nothing to do. None
         encodes a table unless all of its columns hold numbers, which are taken as they are; False never does, so that
         words are refused unless there is `nominal`.
+    missing_labels : {"refuse", "keep"}, default="refuse"
+        What becomes of a label whose cell is empty, or as a missing feature is: "keep" makes it NaN, which `LEML` and
+        `BCS` learn from; "refuse" says where it is. Of columns of labels only.
     delimiter : str or None, default=None
         What is between two columns of a CSV; None finds out from the first lines, of comma, semicolon, tab and bar.
     decimal : str, default="."
@@ -119,7 +123,7 @@ def read_table(
     else:
         with Source(pairs, limits, encoding) as second:
             of_pairs = read_frame(second, written=None)
-    roles = Roles(labels, tags, separator, of_pairs, row_id, drop, nominal, kinds, encode)
+    roles = Roles(labels, tags, separator, of_pairs, row_id, drop, nominal, kinds, encode, missing_labels)
     return dataset_of(frame, rows, roles, name or stem(source.name), source.name)
 
 
