@@ -1,4 +1,4 @@
-"""Experiments as a whole: every smoke file, a trial of each on every backend, and the files of the repository as they are."""
+"""Experiments as a whole: every smoke file, a trial of each on every backend, and the files as they are."""
 
 import json
 import re
