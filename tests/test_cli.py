@@ -563,7 +563,7 @@ WRONG = {
     "not NAME=VALUE": ([*FIT, "--set", "n_trees"], "--set takes NAME=VALUE"),
     "cost for a blind learner": (
         [*FIT, "--learner", "br", "--cost", "f1"],
-        "br takes no cost; these learners do: bcs, cca, ccaoc, cft, clems, cost_sensitive, cplst, cs, csrpe, "
+        "br takes no cost; these learners do: bcs, c2ae, cca, ccaoc, cft, clems, cost_sensitive, cplst, cs, csrpe, "
         "cssp, faie, gle, leml, moplms, pcc, plst, sleec.",
     ),
     "classifier for a regressor's place": (

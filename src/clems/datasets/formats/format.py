@@ -60,7 +60,7 @@ class Format:
     >>> FORMATS[".arff"].name
     'ARFF'
     >>> list(FORMATS[".arff"].options)
-    ['labels', 'nominal', 'drop', 'encoding']
+    ['labels', 'nominal', 'drop', 'missing_labels', 'encoding']
     """
 
     name: str
