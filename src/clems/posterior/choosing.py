@@ -13,8 +13,8 @@ from clems.arrays import Bits, Floats, Weights, dense_if_full
 from clems.costs.criteria import Criterion, label_criteria
 from clems.decisions.decide import DECODERS
 from clems.posterior.distribution import Posterior, marginals_of, sharpened
+from clems.posterior.held_out_rows import HeldOutRows, loss_of, mixture_for
 from clems.posterior.mixture import MixedPosterior, Mixture
-from clems.posterior.mixture_choice import HeldOutRows, loss_of, mixture_for
 from clems.posterior.one_standard_error import log_loss_per_row, one_standard_error, valley
 from clems.posterior.source import Source
 
