@@ -39,14 +39,14 @@ answers = {
     "for days lost": model.predict(X[test]),
     "for prices": model.predict(X[test], cost=weighted_hamming(SECOND_TRIP, 1)),
     "for F1": model.predict(X[test], cost="f1"),
-    "the likeliest set": model.predict(X[test], cost="zero_one"),
+    "the most probable set": model.predict(X[test], cost="zero_one"),
     "for Hamming loss": model.predict(X[test], cost="hamming"),
 }
 cost = get_cost(days_lost)
 paid = {name: cost.rowwise(Y[test], predicted).mean() for name, predicted in answers.items()}
 extra = {name: (predicted > Y[test]).sum(axis=1).mean() for name, predicted in answers.items()}
 for name in answers:
-    print(f"{name:18} {paid[name]:.2f} days lost, {extra[name]:.2f} for those not needed")
+    print(f"{name:22} {paid[name]:.2f} days lost, {extra[name]:.2f} for those not needed")
 
 # %%
 # The decision for the cost itself loses the fewest days per job. It sends more specialists who are not needed

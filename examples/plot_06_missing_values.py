@@ -27,7 +27,7 @@ luck = rng.random(X.shape)
 train, test = slice(1000), slice(1000, None)
 missing = {
     "any test may be missing": lambda share: luck < share,
-    "tests without need are missing": lambda share: (luck < share) & (Y == 0),
+    "unneeded tests are missing": lambda share: (luck < share) & (Y == 0),
 }
 shares = [0, 0.2, 0.4, 0.6, 0.8]
 
@@ -36,7 +36,7 @@ shares = [0, 0.2, 0.4, 0.6, 0.8]
 # transformer that replaces them with the mean of the column, as in any scikit-learn pipeline.
 
 learner = CLEMS("f1", n_trees=50, random_state=0)
-ways = {"gaps as they are": learner, "filled with the mean": make_pipeline(SimpleImputer(), learner)}
+ways = {"missing values kept": learner, "replaced by the mean": make_pipeline(SimpleImputer(), learner)}
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), sharey=True)
 for axis, (title, gaps) in zip(axes, missing.items(), strict=True):
     for place, (name, model) in enumerate(ways.items()):

@@ -43,7 +43,7 @@ for line, level in enumerate(levels):
         decided = expected <= threshold
         cost[line, place], share[line, place] = paid[decided].sum() / len(paid), 1 - decided.mean()
 broken = (cost > np.array(levels)[:, None]).mean()
-print(f"broken: {broken:.1%} of {cost.size} promises; allowed are 10%")
+print(f"broken: {broken:.1%} of {cost.size} guarantees; up to 10% are allowed")
 
 # %%
 # Each dot is a calibration set; its guarantee is broken if the dot lies to the right of the line of its level.
@@ -56,10 +56,10 @@ for axis, values in [(left, cost), (right, share)]:
     axis.scatter(values[kept], height[kept], s=14, color="C0", alpha=0.6)
     axis.scatter(values[~kept], height[~kept], s=22, color="C1")
 left.vlines(levels, np.arange(len(levels)) - 0.4, np.arange(len(levels)) + 0.4, color="0.2")
-left.text(levels[0] + 0.01, 0, "promised", va="center", color="0.2")
+left.text(levels[0] + 0.01, 0, "guaranteed", va="center", color="0.2")
 left.set(yticks=range(len(levels)), yticklabels=[f"at most {level}" for level in levels], xlim=(0, None))
-left.set(xlabel="mean cost of fresh rows (1 − F1)", title=f"Broken: {broken:.1%}, allowed are 10%")
+left.set(xlabel="mean cost of fresh rows (1 − F1)", title=f"Broken: {broken:.1%}, up to 10% are allowed")
 left.tick_params(axis="y", length=0)
 right.xaxis.set_major_formatter("{x:.0%}")
-right.set(xlabel="share of fresh rows that are handed over", title="Price of the promise", xlim=(0, 1))
+right.set(xlabel="share of fresh rows that are handed over", title="Price of the guarantee", xlim=(0, 1))
 plt.show()

@@ -26,7 +26,7 @@ train, test = slice(2000), slice(2000, None)
 bayes = make_pipeline(StandardScaler(), GaussianNB(var_smoothing=1e-2))
 prices = weighted_hamming(10, 1, name="prices")
 ways = {
-    "as it is": CostSensitiveClassifier(bayes, prices, calibration=None, joint="independent", random_state=0),
+    "uncalibrated": CostSensitiveClassifier(bayes, prices, calibration=None, joint="independent", random_state=0),
     "calibrated": CostSensitiveClassifier(bayes, prices, joint="independent", random_state=0),
 }
 for model in ways.values():
@@ -51,9 +51,9 @@ for place, (name, model) in enumerate(ways.items()):
     for shift, value, what in [(-0.2, expected, "expected"), (0.2, paid, "paid")]:
         right.bar(place + shift, value, 0.36, color=f"C{1 - place}", alpha=0.5 if what == "expected" else 1)
         right.text(place + shift, value + 0.1, f"{what}\n{value:.1f}", ha="center", color="0.3")
-left.text(0.62, 0.25, "as it is", color="C1", weight="bold")
+left.text(0.62, 0.25, "uncalibrated", color="C1", weight="bold")
 left.text(0.1, 0.42, "calibrated", color="C0", weight="bold")
-left.set(xlabel="said", ylabel="came true", title="Probabilities of labels")
+left.set(xlabel="predicted probability", ylabel="share that was true", title="Probabilities of labels")
 right.set(xticks=[0, 1], xticklabels=ways, ylabel="cost of a row", title="Costs")
 right.margins(y=0.2)
 plt.show()

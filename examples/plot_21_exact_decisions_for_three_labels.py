@@ -24,7 +24,7 @@ A, B = np.meshgrid(axis_values, axis_values)
 P = np.column_stack([A.ravel(), B.ravel(), np.full(A.size, C)])
 costs = {
     "Hamming: above ½": "hamming",
-    "zero-one: the likeliest set": "zero_one",
+    "zero-one: most probable set": "zero_one",
     "F1": "f1",
     "accuracy (Jaccard)": "accuracy",
     "rank: above the mean": "rank",
