@@ -1,4 +1,4 @@
-"""Which digits are in the picture? One model per cost, measured by every criterion; then prices, a guarantee, a report."""
+"""Which digits are in the picture? One model per cost and every criterion; then prices, a guarantee and a report."""
 
 from __future__ import annotations
 
