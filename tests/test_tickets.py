@@ -5,8 +5,9 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
-import sys
+import sysconfig
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from test_examples import example
 from clems import CLEMS, TableEncoder, load, read_prices
 
 PAGE = Path(__file__).parents[1].joinpath("docs/from-a-csv-to-savings.md").read_text("utf-8")
-COMMAND = Path(sys.executable).parent / "clems"
+COMMAND = shutil.which("clems", path=sysconfig.get_path("scripts"))
 tickets = example("tickets")
 
 
