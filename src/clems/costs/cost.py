@@ -52,7 +52,7 @@ class Top:
 class Cost(ABC):
     """Penalty of a prediction, given the truth: at least 0, lower is better, truth first.
 
-    Use :func:`get_cost` to obtain one; subclasses say how it is computed.
+    Use :func:`get_cost` to obtain one; subclasses define how it is computed.
 
     Attributes
     ----------

@@ -26,10 +26,10 @@ TITLES = {"f1": "F1", "zero_one": "subset accuracy", "ndcg": "nDCG", "psp": "PSP
 
 @dataclass(frozen=True)
 class Criterion(ABC):
-    """A number that sums up predictions, and which way it is better.
+    """A number that summarises predictions, and whether greater or smaller is better.
 
-    Call it with truths, predictions and, if wanted, sample weights. A learner is trained for a criterion: that of a
-    cost, or one of those that look at all rows together.
+    Call it with truths, predictions and, optionally, sample weights. A learner is trained for a criterion, either that
+    of a cost or one that is computed from all rows together.
 
     Attributes
     ----------

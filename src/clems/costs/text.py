@@ -74,7 +74,7 @@ def read_cost(text: str, *, encoding: str = "utf-8", decimal: str = ".") -> Cost
 def read_prices(path: str | Path, *, encoding: str = "utf-8", decimal: str = ".") -> Cost:
     """Read the prices of mistakes from a CSV: for each label a line ``label,false_negative,false_positive``.
 
-    Prices are matched to labels by name when a model is fitted or asked; ``clems fit --cost prices.csv`` reads the same
+    Prices are matched to labels by name when a model is fitted or used; ``clems fit --cost prices.csv`` reads the same
     files.
 
     Parameters

@@ -20,13 +20,12 @@ LITTLE = 1e-6  # share of the labels' own variation that orders directions which
 
 
 class LEML(LinearEmbedding):
-    """Low-rank regression of labels on features, of which the directions are kept; **labels may be missing**.
+    """Low-rank regression of labels on features gives the directions of the embedding; **labels may be missing**.
 
-    Labels are fitted by a linear model whose weights are a product of two thin matrices, ``X W Hᵀ``, both penalised: of
-    the labels' directions those remain that features tell together. Labels are projected on the directions in which
-    these fits vary most, a regressor learns the projections, and a label is predicted if its value exceeds a threshold.
-    Only labels that are known count in the fit, so NaN in Y is a label that nobody has looked at; what the fit says
-    takes its place.
+    Labels are fitted by a linear model whose weights are a product of two thin matrices, ``X W Hᵀ``, both penalised, so
+    that only directions of the labels remain that features can predict. Labels are projected on the directions in which
+    these fitted values vary most, a regressor learns the projections, and a label is predicted if its value exceeds a
+    threshold. Only known labels count in the fit: NaN in Y is an unknown label, and its fitted value takes its place.
 
     Parameters
     ----------

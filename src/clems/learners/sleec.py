@@ -35,12 +35,13 @@ SINGLE_REACH = 50  # as REACH, for features in single precision
 
 
 class SLEEC(MultiLabelClassifier):
-    """Sparse local embeddings: points that keep the inner products of near label vectors, and a threshold for the cost.
+    """Sparse local embeddings: points that preserve inner products of nearby label vectors, and a threshold.
 
-    Rows are clustered by their features. In each cluster label vectors are embedded so that the inner products of
-    neighbours stay, and a regressor learns the way from features to points. A label scores the share of those training
-    rows that have it whose predicted points are nearest. It is predicted if its score exceeds a threshold, one for all
-    labels: that of least cost for the training rows. Nothing else depends on the cost, so one fit serves every cost.
+    Rows are clustered by their features. In each cluster, label vectors are embedded so that the inner products of
+    neighbours are preserved, and a regressor learns to map features to points. The score of a label is its share among
+    the training rows whose predicted points are nearest. A label is predicted if its score exceeds a threshold, which
+    is the same for all labels and has the least cost on the training rows. Nothing else depends on the cost, so one fit
+    serves every cost.
 
     Parameters
     ----------
