@@ -32,10 +32,16 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from clems import LEARNERS
+from clems.posterior.experts import EXPERTS
 
 TREES = {"regressor": DecisionTreeRegressor(), "classifier": DecisionTreeClassifier()}
 CHEAP = {"n_rounds": 2, "n_samples": 20, "n_neighbors": 3, "n_trees": 3, "random_state": 0}
 CHEAP |= {"n_hidden": 16, "learning_rate": 1e-2, "max_epochs": 30, "validation_fraction": None}
+VARIANTS = {  # of learners: settings that lead through other code
+    **{f"clems, {expert} expert": ("clems", {"experts": [expert]}) for expert in EXPERTS},
+    "clems, micro_f1": ("clems", {"cost": "micro_f1"}),
+    "cost_sensitive, calibrated": ("cost_sensitive", {"calibration": "isotonic", "joint": "observed"}),
+}
 SAME, REFUSED, EITHER = "same answer", "refused", "same answer or refused"
 TRAIN, TEST, FEATURES, LABELS = 50, 20, 8, 3
 PATIENCE = 120  # seconds that another process may take
@@ -52,7 +58,7 @@ class Attack:
     Attributes
     ----------
     learner : str
-        Its name in `LEARNERS`.
+        Its name in `LEARNERS` or `VARIANTS`.
     kind, name : str
         Under what it is counted, and what it is.
     run : callable
@@ -77,14 +83,16 @@ def data(seed):
 
 def new(name, trees=False, **settings):
     """Return an unfitted learner, cheap to train; with `trees` on the default forest."""
-    learner = LEARNERS[name]
+    of, varied = VARIANTS.get(name, (name, {}))
+    learner = LEARNERS[of]
     own = {key: value for key, value in CHEAP.items() if key in learner().get_params()}
-    return learner(estimator=None if trees else TREES[learner.predictor], **own | settings)
+    return learner(estimator=None if trees else TREES[learner.predictor], **own | varied | settings)
 
 
 def answers(model, X):
     """Everything that a model says about rows, as arrays."""
-    found = [getattr(model, name)(X) for name in ("predict", "predict_proba", "expected_cost") if hasattr(model, name)]
+    asked = ["predict", "predict_proba", *["expected_cost"] * model.criterion_.of_single_rows]
+    found = [getattr(model, name)(X) for name in asked if hasattr(model, name)]
     if model.cost_at_predict:
         found += model.predict_each(X, ["rank", "hamming"])
     return [one.toarray() if sparse.issparse(one) else np.asarray(one) for one in found]
@@ -624,7 +632,7 @@ def digests_by_hash(names, seed):
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         root = Path(__file__).parents[1]
         done = subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True, check=True)
-        found.append(dict(line.split() for line in done.stdout.splitlines()))
+        found.append({name: digest for digest, name in (line.split(" ", 1) for line in done.stdout.splitlines())})
     return found
 
 
@@ -707,15 +715,14 @@ def main():
     """Run the campaign and write its report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--learners", nargs="*", default=[name for name, learner in LEARNERS.items() if learner.is_installed()]
-    )
+    usual = [*(name for name, learner in LEARNERS.items() if learner.is_installed()), *VARIANTS]
+    parser.add_argument("--learners", nargs="*", default=usual)
     parser.add_argument("--output", type=Path)
     parser.add_argument("--digests", nargs="*", help="print digests of the answers of these learners, and no more")
     options = parser.parse_args()
     if options.digests is not None:
         for name in options.digests:
-            print(name, digest(name, options.seed))
+            print(digest(name, options.seed), name)
         return 0
     start = perf_counter()
     counts, failures = campaign(options.learners, options.seed)
