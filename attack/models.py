@@ -30,7 +30,7 @@ import traceback
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -90,6 +90,7 @@ from clems.decisions.decide import DECODERS
 from clems.embedding.codewords import CODES
 from clems.learners.pipeline import reach
 from clems.persistence import ModelError, load, trust
+from clems.persistence import file as model_file
 from clems.persistence.soundness import held_by
 from clems.posterior.experts import EXPERTS
 
@@ -786,6 +787,14 @@ def read(path: Path) -> list[list[Any]]:
     return [json.loads(line) for line in lines if line.startswith("[") and line.endswith("]")]
 
 
+def not_attacked(models: Iterable[Any]) -> set[str]:
+    """Names that a file may hold and that no file of these models does, but those that occur in none."""
+    held = set(NEVER_SAVED) | {trust.name_of(one) for one in LEARNERS.values() if not one.is_installed()}
+    for model in models:
+        held |= {trust.name_in(node) for node in nodes_of(json.loads(members_of(model_file.packed(model))[SCHEMA]))}
+    return {name for name in trust.ROLES if name not in held and not name.startswith("numpy.")}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=10_000)
@@ -798,8 +807,10 @@ def main() -> None:
     warnings.simplefilter("ignore")
     # Threads of OpenMP are not there after a fork, and whoever has had them before waits for them for ever.
     with threadpool_limits(1), tempfile.TemporaryDirectory() as folder:
-        files = []
-        for name, model in subjects().items():
+        files, made = [], subjects()
+        if missing := not_attacked(made.values()):
+            sys.exit(f"Files may hold these names, and none of the models does: {', '.join(sorted(missing))}.")
+        for name, model in made.items():
             path = Path(folder) / "model.clems"
             save(model, path)
             files.append((name, path.read_bytes(), answers(load(path))))
