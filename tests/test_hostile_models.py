@@ -53,6 +53,7 @@ MODELS = {
     "seeded": CLEMS(n_trees=2, random_state=np.random.RandomState(3)),
     "sleec": SLEEC(n_trees=2, n_folds=None),
     "svr": PLST(estimator=SVR()),
+    "gaussian": CLEMS(n_trees=2, experts=["gaussian"]),
 }
 KINDS = {
     "tree": "sklearn.tree._tree.Tree",
@@ -66,6 +67,7 @@ KINDS = {
     "nu svc": "sklearn.svm._classes.NuSVC",
     "neighbours": "sklearn.neighbors._classification.KNeighborsClassifier",
     "shares": "clems.trees.leaf_table.LeafShares",
+    "scores": "clems.posterior.ridge_expert.RidgeScores",
     "several outputs": "sklearn.multioutput.MultiOutputRegressor",
 }
 
@@ -111,7 +113,7 @@ def changed(data, kind, change):
         found = [node for node in nodes_of(schema, KINDS[kind]) if node["content"]["content"]]
         assert found
         for node in found:
-            if node["__loader__"] == "TreeNode" or "n_features_in_" in attributes(node) or kind == "shares":
+            if node["__loader__"] == "TreeNode" or "n_features_in_" in attributes(node) or kind in ("shares", "scores"):
                 change(node)
 
     return forged(data, schema=schema)
@@ -413,6 +415,13 @@ def test_no_more_processes_than_cores(asked, given, honest, tmp_path):
 
 
 # What would never end, or fill the memory
+
+
+@pytest.mark.parametrize("rows", [10**6, 3])
+def test_landmarks_of_experts_are_as_many_as_training_has(rows, honest, refusal):
+    """A row of zeros takes nothing in a file, and a number for each row that is predicted."""
+    data = changed(honest["gaussian"], "scores", lambda node: put(node, "landmarks", array_in("bad.npy")))
+    assert "a RidgeScores that cannot be used" in refusal(forged(data, more={"bad.npy": saved(np.zeros((rows, 5)))}))
 
 
 def estimator(value):
