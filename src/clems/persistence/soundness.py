@@ -151,7 +151,7 @@ def _features(estimator: Any) -> int:
 
 
 @cache
-def _of_class(kind: type) -> frozenset[str]:
+def _of_class(kind: Any) -> frozenset[str]:
     """Names of what all objects of a class share: methods, and settings that are no fields of a dataclass."""
     fields = {field.name for base in kind.__mro__ if is_dataclass(base) for field in dataclass_fields(base)}
     return frozenset(name for base in kind.__mro__ for name in vars(base)) - fields
@@ -177,7 +177,8 @@ def _estimator(one: BaseEstimator) -> list[Any]:
 
 def _own(one: Any) -> list[Any]:
     """Objects of this package keep what their class has: the pattern by which text is cut into words, say."""
-    shared = _of_class(type(one))
+    kind: Any = type(one)
+    shared = _of_class(kind)
     for name in vars(one):
         _demand(name not in shared, f"{name} in the place of what the class has")
     return []
