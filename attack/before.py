@@ -45,8 +45,8 @@ from attack.forging import (
 )
 from tools.same_as import ROOT, install
 
-SECONDS = 30  # that a command may take
-PATIENCE = 300  # seconds that all commands of a point may take
+SECONDS = 12  # of processor time that a command may take
+PATIENCE = 600  # seconds that all commands of a point may take
 MEMORY = 4 << 30  # bytes of address space that a process gets
 FAR = 200_000_000  # features that there are not
 TREE = "sklearn.tree._tree.Tree"
@@ -102,8 +102,8 @@ def point(what: str, *tests: str) -> Callable[[Callable[[], Seen]], Callable[[],
 class Ended(NamedTuple):
     """How a command ended."""
 
-    code: int | None  # None if it was stopped
-    seconds: float
+    code: int | None  # None if it did not end, nor work
+    seconds: int  # that it was given
     out: bytes
     err: bytes
 
@@ -111,7 +111,9 @@ class Ended(NamedTuple):
     def how(self) -> str:
         """The end in a few words."""
         if self.code is None:
-            return f"stopped after {self.seconds:.0f} s"
+            return "never ended"
+        if self.code == -signal.SIGXCPU:
+            return f"stopped after {self.seconds} s of processor time"
         if self.code < 0:
             return f"{signal.Signals(-self.code).name}, exit {128 - self.code}"
         if b"Traceback" in self.err:
@@ -119,8 +121,9 @@ class Ended(NamedTuple):
         return "a sentence" if self.code else "accepted"
 
 
-def limited(memory: int, closed: int | None) -> None:
+def limited(seconds: int, memory: int, closed: int | None) -> None:
     """Set limits, and close a stream, between fork and exec."""
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if closed is not None:
@@ -129,7 +132,7 @@ def limited(memory: int, closed: int | None) -> None:
 
 def clems(
     *arguments: Any,
-    seconds: float = SECONDS,
+    seconds: int = SECONDS,
     closed: int | None = None,
     known: bool = True,
     script: str = "",
@@ -137,15 +140,14 @@ def clems(
     **variables: str,
 ) -> Ended:
     """Run the command in the working directory, with options that it must know, or a script in its place."""
-    start = time.monotonic()
     command = [sys.executable, *(["-c", script] if script else ["-m", "clems", *map(str, arguments)])]
-    prepare = partial(limited, memory, closed)
+    prepare = partial(limited, seconds, memory, closed)
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     running = subprocess.Popen(
         command, preexec_fn=prepare, env={**os.environ, **variables}, start_new_session=True, **pipes
     )
     try:
-        out, err = running.communicate(timeout=seconds)
+        out, err = running.communicate(timeout=PATIENCE / 3)
         code = running.returncode
     except subprocess.TimeoutExpired:
         os.killpg(running.pid, signal.SIGKILL)
@@ -153,7 +155,7 @@ def clems(
         code = None
     if known and b"No such option" in err:
         sys.exit(err.decode())
-    return Ended(code, time.monotonic() - start, out, err)
+    return Ended(code, seconds, out, err)
 
 
 def counted(ends: list[str]) -> str:
@@ -349,7 +351,7 @@ def refused_files(files: Iterator[bytes]) -> Seen:
     ends = []
     for data in files:
         Path("bad.clems").write_bytes(data)
-        ends.append(clems("predict", "bad.clems", "rows.csv", "-o", f"{len(ends)}.csv", seconds=10).how)
+        ends.append(clems("predict", "bad.clems", "rows.csv", "-o", f"{len(ends)}.csv").how)
     return {*ends} == {"a sentence"}, counted(ends)
 
 
@@ -471,7 +473,7 @@ def leftovers() -> Seen:
         while not list(folder.iterdir()) and running.poll() is None:
             time.sleep(0.05)
         running.send_signal(getattr(signal, name))
-        running.wait(SECONDS)
+        running.wait(PATIENCE / 3)
         left += [name] * bool(list(folder.iterdir()))
     return not left, f"a file left behind by {' and '.join(left)}" if left else "nothing left behind"
 
@@ -546,7 +548,7 @@ def great_numbers() -> Seen:
 def wide_table() -> Seen:
     n = 10**6
     Path("wide.csv").write_text(",".join([*(f"x{k}" for k in range(n)), "y"]) + "\n" + 2 * ("1.5," * n + "1\n"))
-    ended = clems("inspect", "wide.csv", "--labels", "y", seconds=75)
+    ended = clems("inspect", "wide.csv", "--labels", "y", seconds=40)
     return ended.how == "accepted", ended.how
 
 
@@ -598,7 +600,7 @@ def interrupted_dask() -> Seen:
             time.sleep(0.05)
         os.killpg(running.pid, signal.SIGINT)
         try:
-            running.wait(SECONDS)
+            running.wait(PATIENCE / 3)
         except subprocess.TimeoutExpired:
             os.killpg(running.pid, signal.SIGKILL)
             return False, "did not end"
@@ -667,8 +669,8 @@ def main() -> None:
         "# Before and now",
         "",
         f"`python -m attack.before {options.revision}`: one reproduction of each point on that commit and on the "
-        f"working tree, in processes with {MEMORY >> 30} GiB and {SECONDS} s for a command unless more is said. Tests "
-        "are in `tests/`.",
+        f"working tree, in processes with {MEMORY >> 30} GiB and {SECONDS} s of processor time for a command unless more is "
+        "said. Tests are in `tests/`.",
         "",
         f"| | point | {options.revision} | now | tests |",
         "|---:|---|---|---|---|",
