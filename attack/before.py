@@ -669,8 +669,8 @@ def main() -> None:
         "# Before and now",
         "",
         f"`python -m attack.before {options.revision}`: one reproduction of each point on that commit and on the "
-        f"working tree, in processes with {MEMORY >> 30} GiB and {SECONDS} s of processor time for a command unless more is "
-        "said. Tests are in `tests/`.",
+        f"working tree, in processes with {MEMORY >> 30} GiB and {SECONDS} s of processor time for a command unless "
+        "more is said. Tests are in `tests/`.",
         "",
         f"| | point | {options.revision} | now | tests |",
         "|---:|---|---|---|---|",
