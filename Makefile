@@ -101,6 +101,7 @@ attack-long: $(VENV)/.attack  ## The campaign whose results are committed: about
 	$(BIN)/python -m attack.readers --files 1000000 --seed 0 --output attack/results/readers.md
 	$(BIN)/python -m attack.estimators --seed 0 --output attack/results/estimators.md
 	$(BIN)/python -m attack.signals --output attack/results/signals.md
+	$(BIN)/python -m attack.before 1e78cbe --output attack/results/before.md
 	for seed in 1 2 3 4 5 6 7 8; do \
 	  $(BIN)/python -m attack.coverage_models --seconds 900 --seed $$seed --corpus build/attack/corpus-models && \
 	  $(BIN)/python -m attack.coverage_readers --seconds 900 --seed $$seed --corpus build/attack/corpus-readers || exit 1; \

@@ -117,7 +117,6 @@ CLASSIFIERS = {
     "binned boosting": ensemble.HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=5, max_leaf_nodes=4),
     "ada": ensemble.AdaBoostClassifier(n_estimators=2),
     "bagging": ensemble.BaggingClassifier(n_estimators=2, max_features=3),
-    "voting": ensemble.VotingClassifier([("a", naive_bayes.GaussianNB()), ("b", tree.DecisionTreeClassifier())]),
     "stacking": ensemble.StackingClassifier(
         [("a", naive_bayes.GaussianNB()), ("b", tree.DecisionTreeClassifier())], linear_model.LogisticRegression(), cv=2
     ),

@@ -11,8 +11,13 @@ import numpy as np
 import pytest
 from joblib import cpu_count
 from scipy import sparse
-from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.neighbors import BallTree, KDTree, KNeighborsClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
+from sklearn.neighbors import BallTree, KDTree, KNeighborsClassifier, NearestCentroid
 from sklearn.svm import SVC, SVR, NuSVC
 from sklearn.tree import DecisionTreeClassifier
 from skops.io import dumps
@@ -53,6 +58,7 @@ MODELS = {
     "seeded": CLEMS(n_trees=2, random_state=np.random.RandomState(3)),
     "sleec": SLEEC(n_trees=2, n_folds=None),
     "svr": PLST(estimator=SVR()),
+    "gaussian": CLEMS(n_trees=2, experts=["gaussian"]),
 }
 KINDS = {
     "tree": "sklearn.tree._tree.Tree",
@@ -66,6 +72,7 @@ KINDS = {
     "nu svc": "sklearn.svm._classes.NuSVC",
     "neighbours": "sklearn.neighbors._classification.KNeighborsClassifier",
     "shares": "clems.trees.leaf_table.LeafShares",
+    "scores": "clems.posterior.ridge_expert.RidgeScores",
     "several outputs": "sklearn.multioutput.MultiOutputRegressor",
 }
 
@@ -111,7 +118,7 @@ def changed(data, kind, change):
         found = [node for node in nodes_of(schema, KINDS[kind]) if node["content"]["content"]]
         assert found
         for node in found:
-            if node["__loader__"] == "TreeNode" or "n_features_in_" in attributes(node) or kind == "shares":
+            if node["__loader__"] == "TreeNode" or "n_features_in_" in attributes(node) or kind in ("shares", "scores"):
                 change(node)
 
     return forged(data, schema=schema)
@@ -415,6 +422,13 @@ def test_no_more_processes_than_cores(asked, given, honest, tmp_path):
 # What would never end, or fill the memory
 
 
+@pytest.mark.parametrize("rows", [10**6, 3])
+def test_landmarks_of_experts_are_as_many_as_training_has(rows, honest, refusal):
+    """A row of zeros takes nothing in a file, and a number for each row that is predicted."""
+    data = changed(honest["gaussian"], "scores", lambda node: put(node, "landmarks", array_in("bad.npy")))
+    assert "a RidgeScores that cannot be used" in refusal(forged(data, more={"bad.npy": saved(np.zeros((rows, 5)))}))
+
+
 def estimator(value):
     def change(schema):
         attributes(schema)["estimator"] = value
@@ -518,11 +532,13 @@ def test_a_device_is_no_model():
         load("/dev/zero")
 
 
-def test_estimators_outside_the_list_are_named(tmp_path):
-    from sklearn.neighbors import NearestCentroid
-
-    save(BR(NearestCentroid()).fit(X, Y), tmp_path / "model")
-    name = "sklearn.neighbors._nearest_centroid.NearestCentroid"
+@pytest.mark.parametrize(
+    "estimator",
+    [NearestCentroid(), VotingClassifier([("tree", DecisionTreeClassifier())])],  # whose votes numpy counts unchecked
+)
+def test_estimators_outside_the_list_are_named(estimator, tmp_path):
+    save(BR(estimator).fit(X, Y), tmp_path / "model")
+    name = f"{type(estimator).__module__}.{type(estimator).__name__}"
     with pytest.raises(ModelError, match=f"it asks for {name}, which clems does not trust"):
         load(tmp_path / "model")
     load(tmp_path / "model", trusted=[name])

@@ -26,11 +26,12 @@ from sklearn.preprocessing import (
 
 from clems import BR, CLEMS, PCC, PLST, CostSensitiveClassifier, Pipeline, TableEncoder, load, save, weighted_hamming
 from clems.cli.app import main
+from clems.datasets.encoding.encodings import Text
 from clems.evaluation import evaluate, savings
 from clems.evaluation.report import write_report
 from clems.learners.pipeline import learner_of, reach
 from clems.persistence import ModelError, describe
-from clems.persistence.soundness import check_content
+from clems.persistence.soundness import check_content, held_by
 
 N = 160
 RNG = np.random.default_rng(0)
@@ -274,4 +275,16 @@ def test_columns_of_records_are_checked():
     check_content(model)
     model[0].vocabulary_["code=001"] = 10**8
     with pytest.raises(ModelError, match="DictVectorizer that cannot be used: terms without a column of their own"):
+        check_content(model)
+
+
+def test_settings_of_a_class_are_not_those_of_a_file():
+    """A pattern in a file, beside the one that text is cut into words by, would keep the first long word busy."""
+    model = make_pipeline(TableEncoder(), CLEMS(**TREES)).fit(FRAME[["text"]], LABELS)
+    check_content(model)
+    encoding = next(one for one in held_by(model) if isinstance(one, Text))
+    encoding.analysis = {"token_pattern": r"(\w+\w+)+x"}
+    with pytest.raises(
+        ModelError, match=r"(Text|Characters) that cannot be used: analysis in the place of what the class has"
+    ):
         check_content(model)

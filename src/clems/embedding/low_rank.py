@@ -96,7 +96,7 @@ def low_rank_regression(
         return np.asarray(scaled @ W - np.outer(root, mean @ W))
 
     def backward(R: Floats) -> Floats:
-        return varies * np.asarray(flipped @ R - np.outer(mean, root @ R))
+        return np.asarray(varies * (flipped @ R - np.outer(mean, root @ R)))
 
     def fitted(Z: Floats, H: Floats) -> Floats:
         return Z @ H.T if mask is None else mask * (Z @ H.T)

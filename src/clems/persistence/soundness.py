@@ -9,6 +9,8 @@ an attribute in the place of a method that checks. Each kind of object that comp
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import fields as dataclass_fields
+from dataclasses import is_dataclass
 from functools import cache
 from itertools import pairwise
 from types import FunctionType
@@ -48,7 +50,8 @@ from sklearn.tree._tree import Tree
 
 from clems.learners.c2ae import C2AE
 from clems.learners.pipeline import steps_of
-from clems.persistence.trust import ModelError
+from clems.persistence.trust import OWN_CLASSES, ModelError
+from clems.posterior.ridge_expert import MOST_ROWS, RidgeScores
 from clems.trees.leaf_table import LeafCounts, LeafShares
 
 MOST_JOBS = 1024  # threads or processes that a model may ask for; it gets no more than there are cores
@@ -148,6 +151,13 @@ def _features(estimator: Any) -> int:
 
 
 @cache
+def _of_class(kind: Any) -> frozenset[str]:
+    """Names of what all objects of a class share: methods, and settings that are no fields of a dataclass."""
+    fields = {field.name for base in kind.__mro__ if is_dataclass(base) for field in dataclass_fields(base)}
+    return frozenset(name for base in kind.__mro__ for name in vars(base)) - fields
+
+
+@cache
 def _methods(kind: Any) -> frozenset[str]:
     """Names of the methods and properties of a class."""
     known = ((name, value) for base in kind.__mro__ for name, value in vars(base).items())
@@ -162,6 +172,15 @@ def _estimator(one: BaseEstimator) -> list[Any]:
         _demand(name not in methods, f"{name} in the place of a method")
         if name == "n_features_in_":
             _features(one)
+    return []
+
+
+def _own(one: Any) -> list[Any]:
+    """Objects of this package keep what their class has: the pattern by which text is cut into words, say."""
+    kind: Any = type(one)
+    shared = _of_class(kind)
+    for name in vars(one):
+        _demand(name not in shared, f"{name} in the place of what the class has")
     return []
 
 
@@ -399,6 +418,14 @@ def _networks(one: C2AE) -> list[Any]:
     return []
 
 
+def _scores(one: RidgeScores) -> list[Any]:
+    """Each row takes a number for each landmark, of which a few kB can describe millions."""
+    coefficients = _array(one, "coefficients", (None, None))
+    if one.landmarks is not None:
+        _demand(one.landmarks.shape[0] == len(coefficients) <= MOST_ROWS, "other landmarks")
+    return []
+
+
 def _matrix(one: Any) -> list[Any]:
     _demand(one.format in ("csr", "csc") and one.ndim == 2, "another format")
     ends = one.indptr
@@ -419,6 +446,7 @@ COMPILED = (Tree, TreePredictor)  # what only compiled code reads
 # What is checked: kinds of objects; the attribute without which they have not been fitted and refuse to predict.
 CHECKS: tuple[tuple[Any, str | None, Callable[[Any], list[Any]]], ...] = (
     (BaseEstimator, None, _estimator),
+    (OWN_CLASSES, None, _own),
     (BaseEstimator, "n_jobs", _jobs),
     (SINGLE, "tree_", _tree),
     (FORESTS, "estimators_", _forest),
@@ -431,6 +459,7 @@ CHECKS: tuple[tuple[Any, str | None, Callable[[Any], list[Any]]], ...] = (
     ((HashingVectorizer, FeatureHasher), None, _hasher),
     (OneHotEncoder, "categories_", _one_hot),
     (C2AE, "to_labels_", _networks),
+    (RidgeScores, None, _scores),
     (LeafShares, None, _shares),
     (LeafCounts, None, _leaves),
     (sparse.sparray | sparse.spmatrix, None, _matrix),

@@ -81,7 +81,7 @@ PLAIN = {
     "sklearn.dummy": "DummyClassifier DummyRegressor",
     "sklearn.ensemble._bagging": "BaggingClassifier BaggingRegressor",
     "sklearn.ensemble._stacking": "StackingClassifier StackingRegressor",
-    "sklearn.ensemble._voting": "VotingClassifier VotingRegressor",
+    "sklearn.ensemble._voting": "VotingRegressor",
     "sklearn.ensemble._weight_boosting": "AdaBoostClassifier AdaBoostRegressor",
     "sklearn.feature_extraction.text": "TfidfTransformer",
     "sklearn.feature_selection._univariate_selection": "SelectKBest SelectPercentile",
