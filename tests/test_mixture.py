@@ -9,10 +9,10 @@ from scipy.special import logit
 
 from clems import COSTS, CRITERIA, Posterior
 from clems.costs.criteria import mean_of
+from clems.posterior import held_out_rows as rows_module
 from clems.posterior import mixture as mixture_module
-from clems.posterior import mixture_choice as choice_module
+from clems.posterior.held_out_rows import HeldOutRows, mixture_for
 from clems.posterior.mixture import NEGLIGIBLE, PRIOR, WEIGHTS, MixedPosterior, Mixture, evidence_of, mixed
-from clems.posterior.mixture_choice import HeldOutRows, mixture_for
 
 LABELS = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 1]], np.uint8)
 FREQUENCY = np.array([4.0, 3.0, 2.0, 1.0])
@@ -145,7 +145,7 @@ def test_many_candidates_are_mixed_among_those_in_the_leaves(monkeypatch):
     wanted /= wanted.sum(axis=1, keepdims=True)
     dense_prior = everywhere.prior
     monkeypatch.setattr(mixture_module, "MANY", 10)
-    monkeypatch.setattr(choice_module, "MANY", 10)
+    monkeypatch.setattr(rows_module, "MANY", 10)
     for vectors in (labels, sparse.csr_array(labels)):
         rows = HeldOutRows(vectors, share, evidence, frequency, own, labels[own], None)
         np.testing.assert_allclose(rows.prior.toarray(), dense_prior * (share.toarray() > 0), rtol=1e-12)

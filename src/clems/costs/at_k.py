@@ -16,10 +16,10 @@ from scipy import sparse
 
 from clems.arrays import Bits, Floats, Labels
 from clems.checks import check_count, check_number
-from clems.costs.by_name import Names, Numbers, as_numbers, nameless, places_of, split_names
 from clems.costs.cost import Cost, CountCost, Top
 from clems.costs.counts import Counts
 from clems.costs.formulas import PARAMETRISED
+from clems.costs.label_prices import Names, Numbers, as_numbers, nameless, places_of, split_names
 from clems.labels.matrix import as_labels
 
 

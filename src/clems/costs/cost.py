@@ -18,8 +18,8 @@ from scipy import sparse
 
 from clems.arrays import Bits, Floats, Integers, Labels, row_blocks
 from clems.costs import counts
-from clems.costs.by_name import Names, Numbers, nameless, names_of_pair, places_of
 from clems.costs.counts import Counts
+from clems.costs.label_prices import Names, Numbers, nameless, names_of_pair, places_of
 from clems.costs.thresholds import PriceThreshold
 from clems.labels.matrix import as_dense, as_label_pair
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from clems.costs.by_name import KINDS, LABEL
 from clems.costs.cost import Cost
 from clems.costs.criteria import label_criteria
 from clems.costs.formulas import COSTS, OTHER_NAMES, calls, cost_named, get_cost, weighted_hamming
+from clems.costs.label_prices import KINDS, LABEL
 from clems.datasets.dataset import first_repeated
 from clems.datasets.formats.table import read_frame
 from clems.datasets.text.decimals import number

@@ -38,8 +38,8 @@ from clems.learners.regression import fit_regressor, make_regressor
 from clems.posterior.choosing import choose
 from clems.posterior.distribution import Posterior
 from clems.posterior.experts import EXPERTS, FitExpert, expert_for
+from clems.posterior.held_out_rows import HeldOutRows, mixture_for, paid_over_expected
 from clems.posterior.mixture import MixedPosterior, Mixture, evidence_of
-from clems.posterior.mixture_choice import HeldOutRows, mixture_for, paid_over_expected
 from clems.posterior.source import (
     FOLDS,
     Settings,

@@ -22,7 +22,7 @@ from clems.arrays import Bits, Floats, Integers, Labels, Weights
 from clems.checks import check_count
 from clems.costs.cost import Cost
 from clems.costs.criteria import Criterion, label_criteria
-from clems.embedding.candidates import distinct_rows
+from clems.labels.distinct import distinct_rows
 from clems.labels.matrix import as_dense, constant_labels
 from clems.learners.base import Profile, check_estimator, new_seed, seeded
 from clems.learners.by_division import Problem, fit_problem

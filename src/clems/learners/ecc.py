@@ -10,8 +10,8 @@ import numpy as np
 
 from clems.arrays import Bits, Integers, Labels, Weights, row_blocks
 from clems.checks import check_count
-from clems.embedding.candidates import distinct_rows
 from clems.embedding.codewords import grouped, make_code
+from clems.labels.distinct import distinct_rows
 from clems.labels.matrix import as_dense
 from clems.learners.base import Profile
 from clems.learners.by_division import DividedClassifier, Problem

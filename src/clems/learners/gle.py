@@ -10,8 +10,8 @@ import numpy as np
 from clems.arrays import Bits, Floats, Integers, Labels, Weights
 from clems.checks import check_components, check_count, check_number
 from clems.costs.cost import Cost
-from clems.embedding.candidates import distinct_rows
-from clems.embedding.labelsets import draw_labelsets, set_weights
+from clems.embedding.label_groups import draw_labelsets, set_weights
+from clems.labels.distinct import distinct_rows
 from clems.labels.matrix import as_dense
 from clems.learners.base import Profile
 from clems.learners.by_division import DividedClassifier

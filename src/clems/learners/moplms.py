@@ -9,7 +9,7 @@ import numpy as np
 from clems.arrays import Floats, Labels, Weights
 from clems.checks import check_components, check_number
 from clems.embedding.column_subset import from_columns
-from clems.embedding.label_landmarks import choose_landmarks
+from clems.embedding.group_lasso import choose_landmarks
 from clems.embedding.ridge import scaled_rows
 from clems.learners.base import Profile
 from clems.learners.by_linear_code import LinearEmbedding, kept_in_turn, shares, without_constant

@@ -22,10 +22,10 @@ from clems.arrays import Bits, Floats, Integers, Labels, Weights
 from clems.checks import check_components, check_count
 from clems.costs.cost import Cost
 from clems.decisions.score_threshold import above, best_threshold
-from clems.embedding.candidates import distinct_rows
 from clems.embedding.factorisation import factorise
 from clems.embedding.neighbours import neighbour_scores
 from clems.embedding.ridge import REACH, doubled, exponent_of
+from clems.labels.distinct import distinct_rows
 from clems.learners.base import MultiLabelClassifier, Profile, new_seed
 from clems.learners.regression import fit_regressor, make_regressor, predict_codes
 from clems.model_selection import held_out

@@ -42,10 +42,10 @@ from clems.posterior.chains import Chain
 from clems.posterior.classifiers import Given, OfAllLabels, OfEachLabel
 from clems.posterior.distances import ByDistance
 from clems.posterior.experts import Expert
+from clems.posterior.held_out_rows import HeldOutRows
 from clems.posterior.joint import HeldOut, Independent, Observed
 from clems.posterior.leaves import ByLeaves
 from clems.posterior.mixture import Mixture
-from clems.posterior.mixture_choice import HeldOutRows
 from clems.posterior.neighbours import ByNeighbours
 from clems.posterior.ridge_expert import Gaussian, Linear, RidgeScores
 from clems.trees.leaf_table import LeafCounts, LeafShares

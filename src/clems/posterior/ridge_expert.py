@@ -197,15 +197,23 @@ Fit = Callable[[float], tuple[Floats, Floats]]  # from a penalty to coefficients
 
 
 def _by_rows(G: Floats, R: Floats, weight: Floats, rows: Integers) -> Fit:
-    """Return how to fit to a kernel matrix with a penalty."""
+    """Return how to fit to a kernel matrix with a penalty.
+
+    Held-out rows come last in the matrix that is factorised, ``A = L Lᵀ``: their block of ``A⁻¹`` is then that of the
+    last rows and columns of L alone, ``(L₂₂ L₂₂ᵀ)⁻¹``, and nothing else has to be inverted.
+    """
+    order = np.concatenate([np.setdiff1d(np.arange(len(G)), rows), rows])
+    back, last = order.argsort(), slice(len(G) - len(rows), None)
+    G, R = G[np.ix_(order, order)], R[order]
+    ridge = np.trace(G) / len(G) / np.maximum(weight[order], 1e-9)
 
     def fit(penalty: float) -> tuple[Floats, Floats]:
-        A = G.copy()
-        A[np.diag_indices_from(A)] += penalty * np.trace(G) / len(G) / np.maximum(weight, 1e-9)
-        factor = cho_factor(A, lower=True, overwrite_a=True)
-        alpha = cho_solve(factor, R)
-        inverse, _ = lapack.dpotri(factor[0], lower=1, overwrite_c=1)
-        return alpha, alpha[rows] / np.diag(inverse)[rows, None]
+        A = G.copy(order="F")
+        A[np.diag_indices_from(A)] += penalty * ridge
+        factor, lower = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+        alpha = cho_solve((factor, lower), R, check_finite=False)
+        inverse, _ = lapack.dpotri(factor[last, last], lower=1)
+        return alpha[back], alpha[last] / np.diag(inverse)[:, None]
 
     return fit
 
