@@ -99,9 +99,9 @@ class GuaranteedCost(BaseEstimator):  # type: ignore[misc]
     a file that is sorted by label they would not be identically distributed.
 
     *What cannot be guaranteed.* Even if no calibration row costs anything, at least
-    ``log(1 / (1 − confidence)) / log(1 + level / bound)`` of them are needed. If nothing can be guaranteed, all rows are
-    handed over, with a warning, where their price is within the level; else `fit` raises an error. A level that is
-    changed after looking at the result needs fresh calibration rows.
+    ``log(1 / (1 − confidence)) / log(1 + level / bound)`` of them are needed. If nothing can be guaranteed, all rows
+    are handed over, with a warning, if their price is within the level; otherwise `fit` raises an error. If the level
+    is changed after looking at the result, fresh calibration rows are needed.
 
     References
     ----------
