@@ -20,10 +20,10 @@ from clems.wording import first_few
 def ranking_scores(Y: Any, scores: Any, k: int | Iterable[int] = (1, 3, 5), propensities: Any = None) -> pd.DataFrame:
     """Compute what tables of extreme classification report of labels in order: precision, recall, nDCG and PSP at k.
 
-    Labels are ranked by their scores, the greatest first; among equal scores, the label that comes first in Y is first.
-    In a sparse matrix, only non-zero entries are ranked, and places that stay empty are no hits. Precision, recall and
+    Labels are ranked by their scores, the greatest first; of equal scores the label that comes first in Y is first. Of
+    a sparse matrix only entries other than 0 are ranked, and places that stay empty are no hits. Precision, recall and
     nDCG are means over rows; a row without true labels scores 0. Propensity-scored precision is the sum over rows of
-    ``Σ y_l / p_l`` of the first k labels, divided by the greatest possible value of this sum.
+    ``Σ y_l / p_l`` of the first k labels, over the greatest that this sum could be.
 
     Parameters
     ----------
