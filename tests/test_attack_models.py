@@ -7,6 +7,7 @@ import pytest
 
 from attack import models
 from clems import BR, save
+from clems.persistence import trust
 
 
 @pytest.fixture(scope="module")
@@ -58,3 +59,15 @@ def test_a_number_makes_the_same_file_again(files):
     for seed in range(20):
         one, other = (models.mutated(files[0][1], random.Random(seed)) for _ in range(2))
         assert one == other
+
+
+def test_names_that_are_not_attacked_are_found():
+    """The campaign makes a model of each and refuses to start without one; here two show what it counts."""
+    tree, svc = (BR(models.CLASSIFIERS[name], random_state=0).fit(models.X, models.Y) for name in ("tree", "svc"))
+    without, both = models.not_attacked([tree]), models.not_attacked([tree, svc])
+    names = {trust.name_of(type(model.estimators_[0])) for model in (tree, svc)}
+    assert len(names) == 2
+    assert without & names == {trust.name_of(type(svc.estimators_[0]))}
+    assert not both & names
+    assert not both & {*models.NEVER_SAVED}
+    assert {*models.NEVER_SAVED} <= trust.ROLES.keys()

@@ -9,7 +9,7 @@ import numpy as np
 from clems.arrays import Floats, Labels, Weights
 from clems.checks import check_components, check_count, check_number
 from clems.embedding.low_rank import low_rank_regression
-from clems.embedding.ridge import exponent_of
+from clems.embedding.ridge import doubled, exponent_of
 from clems.embedding.spectral import leading_directions
 from clems.labels.matrix import as_dense, split_missing
 from clems.learners.base import Profile
@@ -174,11 +174,12 @@ class LEML(LinearEmbedding):
             start=leading_directions(own, size).T,
             n_rounds=n_rounds,
         )
-        self.coef_ = fit.features @ fit.labels.T
-        exponent = exponent_of(X)
-        self.coef_ = np.ldexp(self.coef_, exponent)
-        rows = np.ones(X.shape[0]) if weight is None else weight
-        self.intercept_ = self.mean_ - (np.asarray(X.T @ rows, np.float64) / rows.sum()) @ self.coef_
+        rows, exponent = np.ones(X.shape[0]) if weight is None else weight, exponent_of(X)
+        coefficients = fit.features @ fit.labels.T  # of features whose greatest is about 1
+        center = np.asarray(doubled(X, exponent).T @ rows, np.float64) / rows.sum()
+        self.intercept_ = self.mean_ - center @ coefficients
+        with np.errstate(over="ignore"):  # of features of 1e-308 they may be infinite
+            self.coef_ = np.ldexp(coefficients, exponent)
         self.objective_ = np.array(fit.history)
         said = fit.codes @ fit.labels.T
         if known is not None:

@@ -205,7 +205,7 @@ def _by_rows(G: Floats, R: Floats, weight: Floats, rows: Integers) -> Fit:
     order = np.concatenate([np.setdiff1d(np.arange(len(G)), rows), rows])
     back, last = order.argsort(), slice(len(G) - len(rows), None)
     G, R = G[np.ix_(order, order)], R[order]
-    ridge = np.trace(G) / len(G) / np.maximum(weight[order], 1e-9)
+    ridge = _mean_length(G, len(G)) / np.maximum(weight[order], 1e-9)
 
     def fit(penalty: float) -> tuple[Floats, Floats]:
         A = G.copy(order="F")
@@ -231,10 +231,10 @@ def _by_features(
         product = product + _dense(features.T @ weighted)
         right = right + weighted.T @ (as_dense(Y[some]) - mean)
     columns = _dense(described(rows)).T
-    length = np.trace(product) / weight[used].sum()
+    unit = _mean_length(product, weight[used].sum())
 
     def fit(penalty: float) -> tuple[Floats, Floats]:
-        A = product + penalty * length * np.eye(len(product))
+        A = product + penalty * unit * np.eye(len(product))
         factor = cho_factor(A, lower=True, overwrite_a=True)
         beta = cho_solve(factor, np.asarray(right, np.float64))
         h = weight[rows] * (solve_triangular(factor[0], columns, lower=True) ** 2).sum(axis=0)
@@ -258,11 +258,16 @@ def _least_penalty(G: Floats, R: Floats) -> int:
     values, U = eigh(G)
     values, UR, squares = np.maximum(values, 0), U.T @ R, U**2
     errors = []
-    for penalty in np.array(PENALTIES) * (np.trace(G) / len(G)):
+    for penalty in np.array(PENALTIES) * _mean_length(G, len(G)):
         kept = values / (values + penalty)  # G (G + λ I)⁻¹ in the basis of eigenvectors
         residual = (R - U @ (kept[:, None] * UR)) / (1 - np.minimum(squares @ kept, 0.999))[:, None]
         errors.append((residual**2).sum())
     return int(np.argmin(errors))
+
+
+def _mean_length(G: Floats, n: float) -> float:
+    """Mean of the kernel of a row with itself, the unit of penalties; 1 if all rows are 0, so that none is 0."""
+    return float(np.trace(G) / n) or 1.0
 
 
 def _whitening(G: Floats) -> Floats:
