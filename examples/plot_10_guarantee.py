@@ -56,7 +56,7 @@ for axis, values in [(left, cost), (right, share)]:
     axis.scatter(values[kept], height[kept], s=14, color="C0", alpha=0.6)
     axis.scatter(values[~kept], height[~kept], s=22, color="C1")
 left.vlines(levels, np.arange(len(levels)) - 0.4, np.arange(len(levels)) + 0.4, color="0.2")
-left.text(levels[0] + 0.01, 0, "guaranteed", va="center", color="0.2")
+left.text(levels[0] + 0.04, 0, "guaranteed", va="center", color="0.2")
 left.set(yticks=range(len(levels)), yticklabels=[f"at most {level}" for level in levels], xlim=(0, None))
 left.set(xlabel="mean cost of fresh rows (1 − F1)", title=f"Broken: {broken:.1%}, up to 10% are allowed")
 left.tick_params(axis="y", length=0)

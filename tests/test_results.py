@@ -59,7 +59,7 @@ def test_what_is_stale_is_said_to_be_of_an_earlier_version():
     page = ROOT / "docs" / "speed.md"
     first, *others = linked(page)
     said = note(page, {first: True, **dict.fromkeys(others, False)})
-    earlier, _, present = said.partition("Measured with the code as it is: ")
+    earlier, _, present = said.partition("Measured with the present code: ")
     assert "an earlier version of the code: benchmarks/joint (commit" in earlier
     assert "joint" not in present
     assert all(f"/{path.stem} " in present for path in others)

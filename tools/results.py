@@ -1,4 +1,4 @@
-"""Which results were measured with the code as it is, and which with earlier code.
+"""Which results were measured with the present code, and which with earlier code.
 
 ``python -m tools.results`` (``make results``) writes into each results file the commit that it was measured at, with a
 checksum of the source that it measures, and into the pages that link to it a note of what is of earlier code; then it
@@ -189,11 +189,11 @@ def label(path: Path) -> str:
 def note(page: Path, stale: Mapping[Path, bool]) -> str:
     """What a page says of the results that it links to."""
     parts = []
-    for what, wanted in (("an earlier version of the code", True), ("the code as it is", False)):
+    for what, wanted in (("an earlier version of the code", True), ("the present code", False)):
         own = [path for path in linked(page) if stale[path] is wanted]
         listed = ", ".join(f"{label(path)} (commit {commit})" for path in own if (commit := at(path)))
         parts += [f"Measured with {what}: {listed}."] if own else []
-    return f"{START}\n{' '.join(parts)} `make results` asks anew.\n\n{END}"
+    return f"{START}\n{' '.join(parts)} Run `make results` to check again.\n\n{END}"
 
 
 def at(path: Path) -> str:

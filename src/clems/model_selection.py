@@ -78,7 +78,7 @@ def iterative_stratification(
     shuffle: bool = True,
     random_state: Any = None,
 ) -> Integers:
-    """Deal rows to parts so that each part has its share of every label.
+    """Distribute rows over parts so that each part has its share of every label.
 
     Parameters
     ----------
@@ -203,8 +203,8 @@ def held_out(n: int, n_folds: int | None, random_state: np.random.RandomState) -
 class IterativeStratifiedKFold(BaseCrossValidator):  # type: ignore[misc]
     """Folds for cross-validation of multi-label data, by iterative stratification.
 
-    Every row is in the test set of one fold. Folds differ by at most one in their number of rows, as those of
-    scikit-learn's KFold, and each has as nearly as possible its share of every label; see `exact_sizes` of
+    Every row is in the test set of one fold. The numbers of rows of the folds differ by at most one, as in
+    scikit-learn's KFold, and each fold has, as nearly as possible, its share of every label; see `exact_sizes` of
     :func:`iterative_stratification`.
 
     Parameters
@@ -277,10 +277,9 @@ class IterativeStratifiedKFold(BaseCrossValidator):  # type: ignore[misc]
 class IterativeStratifiedShuffleSplit(BaseShuffleSplit):  # type: ignore[misc]
     """Repeated random splits of multi-label data into training and test, by iterative stratification.
 
-    The numbers of rows for training and for test are exactly those of scikit-learn's ShuffleSplit and
-    StratifiedShuffleSplit with the same sizes; rows that neither size asks for are a third part, which is left out.
-    Each part has as nearly as possible its share of every label; see `exact_sizes` of
-    :func:`iterative_stratification`.
+    The numbers of rows for training and test are exactly those of scikit-learn's ShuffleSplit and
+    StratifiedShuffleSplit with the same sizes; rows that belong to neither are a third part, which is left out. Each
+    part has, as nearly as possible, its share of every label; see `exact_sizes` of :func:`iterative_stratification`.
 
     Parameters
     ----------

@@ -120,9 +120,9 @@ def list_datasets(data_home: str | os.PathLike[str] | None = None) -> pd.DataFra
 def load_dataset(name: str, subset: Subset = "all", data_home: str | os.PathLike[str] | None = None) -> Dataset:
     """Load one of the usual datasets by name.
 
-    It is looked for in `data_home`, in the folder that the environment variable ``CLEMS_DATA`` names, and in the user's
-    cache; each holds a folder per dataset, with ARFF files and their XML, or libsvm files. Failing that it is
-    downloaded from OpenML, if it is there, and kept in the cache.
+    The dataset is searched in `data_home`, in the folder that the environment variable ``CLEMS_DATA`` names, and in the
+    user's cache. Each of these has one folder per dataset, with ARFF files and their XML, or libsvm files. If it is in
+    none of them, it is downloaded from OpenML, if it exists there, and kept in the cache.
 
     Parameters
     ----------

@@ -48,8 +48,8 @@ class Numbered(Sequence[str]):
 class Dataset:
     """Features and labels of the same rows, with their names.
 
-    What was read from a dense file is held in arrays, what was read from a sparse one in CSR; lists of labels, such as
-    a column of tags, are sparse labels.
+    Data from a dense file is stored in arrays, and data from a sparse file in CSR matrices; lists of labels, such as a
+    column of tags, become sparse labels.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a dataset holds; `print` shows it as a table.
+    """Summary of a dataset; `print` shows it as a table.
 
     Attributes
     ----------

@@ -16,8 +16,8 @@ def digit_scenes(
 ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
     """Draw scenes of one to three handwritten digits; the labels say which digits are there.
 
-    The digits are scikit-learn's bundled 8×8 images, put at random positions of an 11×11 canvas where they overlap, the
-    brighter pixel on top. What is uncertain in such a scene is what makes the choice of a cost matter.
+    The digits are scikit-learn's bundled 8×8 images, put at random positions of an 11×11 canvas, where they overlap
+    with the brighter pixel on top. The uncertainty in such a scene makes the choice of a cost matter.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ STEPS = 20  # of the share, from none to all
 
 
 def abstention_curve(expected: Floats, realised: Floats, price: float = 0.0, steps: int = STEPS) -> pd.DataFrame:
-    """Compute the cost of rows if those with the greatest expected cost are handed over, by the share of these.
+    """Compute the mean cost of all rows by the share that is handed over, those with the greatest expected cost first.
 
     Parameters
     ----------

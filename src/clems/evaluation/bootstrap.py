@@ -23,7 +23,7 @@ CELLS = 1 << 22  # sample weights held at a time
 
 @dataclass(frozen=True, eq=False)
 class Bootstrap:
-    """Values of models under criteria, and what they are for resampled rows.
+    """Values of criteria for several models, with the values for resampled rows.
 
     Attributes
     ----------

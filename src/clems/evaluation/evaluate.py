@@ -28,7 +28,7 @@ BINS = 10
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """What a model does on labelled rows.
+    """Evaluation of a model on labelled rows.
 
     Attributes
     ----------

@@ -34,8 +34,8 @@ MAP = 760, 540  # pixels of a map
 def label_map(model: Any, *, most: int = MOST) -> Figure:
     """Draw the candidates in two dimensions of the embedding, as truths and as predictions.
 
-    What is near is cheap to confuse. The size of a point is the frequency of its label set in training; pointing at it
-    shows the label set and the nearest ones by cost.
+    Label sets that are close together are cheap to confuse. The size of a point is the frequency of its label set in
+    training; pointing at it shows the label set and the nearest ones by cost.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def label_map(model: Any, *, most: int = MOST) -> Figure:
 
 
 def criteria(predictions: Mapping[str, Any], Y: Any, criteria: Sequence[str | Cost] | None = None) -> Figure:
-    """Draw what models reach under criteria, with 95 % bootstrap intervals over the rows.
+    """Draw the values of criteria for several models, with 95 % bootstrap intervals over the rows.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ RESAMPLES = 1000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Savings:
-    """What predictions save against others.
+    """Savings of predictions compared with other predictions.
 
     Attributes
     ----------
@@ -121,9 +121,9 @@ def savings(
 ) -> Savings:
     """Compute what a model, or predictions, save on labelled rows, realised and expected.
 
-    They are compared with predicting nothing; predicting everything; the labels more probable than ½, by the same
-    probabilities; the constant label vector that is best on *training* rows (best on these rows it would be an oracle
-    that nobody has); and a rule of yours.
+    Predictions are compared with predicting nothing; predicting everything; the labels more probable than ½, by the
+    same probabilities; the constant label vector that is best on *training* rows (if chosen on these rows, it would be
+    an oracle that nobody has); and your own rule.
 
     Parameters
     ----------

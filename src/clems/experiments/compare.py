@@ -43,7 +43,7 @@ WIDTH = 100  # characters of a line of the table
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """What learners achieved on one dataset for one cost.
+    """Results of learners on one dataset for one cost.
 
     Attributes
     ----------
@@ -157,8 +157,8 @@ def compare(
 ) -> Comparison:
     """Compare learners on a dataset for a cost.
 
-    Rows are split at random, half for training and a quarter each to choose the depth of trees and to test, several
-    times over; all learners get the same splits.
+    Rows are split at random several times: half for training, a quarter to choose the depth of trees and a quarter to
+    test. All learners get the same splits.
 
     Parameters
     ----------

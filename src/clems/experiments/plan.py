@@ -41,7 +41,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class Plan:
-    """All trials of an experiment, each in its place.
+    """All trials of an experiment, each with its place in the result.
 
     Attributes
     ----------
@@ -91,10 +91,10 @@ def _chosen(what: str, names: Iterable[str] | None, allowed: list[str]) -> list[
 
 
 def make_plan(spec: Spec) -> Plan:
-    """Work out all trials of an experiment.
+    """Derive all trials of an experiment.
 
-    A learner that is trained for a cost has a trial for each of the criteria; one that is blind to costs, or decides
-    or chooses for any cost after training, has one for all of them.
+    A learner that is trained for a cost has a trial for each of the criteria; a learner that takes no cost, or that
+    decides or chooses for any cost after training, has one trial for all of them.
 
     Examples
     --------

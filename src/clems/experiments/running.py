@@ -79,10 +79,10 @@ def run(
     retry_failed: bool = False,
     console: Any = None,
 ) -> Outcome:
-    """Carry out trials that have no record yet, and append each record as it comes.
+    """Run trials that have no record yet, and append each record when it is complete.
 
-    A run can end at any moment, by Ctrl-C, a kill or a power failure, and the next one goes on from there. After Ctrl-C
-    the trials under way are abandoned, their workers ended, and KeyboardInterrupt is raised again.
+    A run can end at any moment, by Ctrl-C, a kill or a power failure, and the next run resumes from there. After Ctrl-C
+    the trials in progress are abandoned, their workers ended, and KeyboardInterrupt is raised again.
 
     Parameters
     ----------

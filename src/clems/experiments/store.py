@@ -61,11 +61,11 @@ def plain(value: Any) -> Any:
 class Store:
     """A folder with one file of records, ``records.jsonl``, that one process at a time appends to.
 
-    A record is a whole line as soon as `append` returns: killing the process at any moment loses none. A last line that
-    was cut off, by a full disk or a power failure, is ignored, and removed before the next one is written.
+    A record is complete as soon as `append` returns: killing the process at any moment loses none. If the last line was
+    cut off, by a full disk or a power failure, it is ignored, and removed before the next one is written.
 
-    Anybody may read at any time. In a ``with`` block the store is locked for this process from the start; without one,
-    `append` locks it for one record. The system releases the lock when the process ends, however it ends.
+    Any process may read at any time. In a ``with`` block the store is locked for this process from the start; without
+    one, `append` locks it for one record. The system releases the lock when the process ends, however it ends.
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ def parts_of(trial: Trial, data: Data) -> Parts:
 
 
 def run_trial(trial: Trial, data: Data, costs: Mapping[str, Cost]) -> dict[str, Any]:
-    """Train, decide and measure.
+    """Train a learner, decide, and measure the result.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A promise on the mean cost: rows are decided from the least expected cost upwards, the others are handed over.
+"""A guarantee on the mean cost: rows are decided from the least expected cost upwards, the others are handed over.
 
 The map of the module: the estimator, and below it the test by which a threshold is chosen: `greatest_threshold` tries
 `thresholds_between`, and `is_below` says with which confidence a mean is below a level.
@@ -51,9 +51,9 @@ class GuaranteedCost(BaseEstimator):  # type: ignore[misc]
         rows. ``clone`` forgets what a model has learned, as everywhere in scikit-learn; one that is wrapped in
         scikit-learn's `FrozenEstimator` stays fitted.
     level : float, default=0.2
-        The mean cost per row that is promised, in units of the cost.
+        The mean cost per row that is guaranteed, in units of the cost.
     confidence : float, default=0.9
-        How probable it is that the promise holds, above 0 and below 1.
+        How probable it is that the guarantee holds, above 0 and below 1.
     price : float, default=0.0
         What handing a row over costs.
     cost : str, Cost or callable, default=None
@@ -76,7 +76,7 @@ class GuaranteedCost(BaseEstimator):  # type: ignore[misc]
     bound_ : float
         The greatest cost that a row can have.
     criterion_ : Criterion
-        What the promise is about.
+        What the guarantee is about.
 
     Notes
     -----
@@ -84,7 +84,7 @@ class GuaranteedCost(BaseEstimator):  # type: ignore[misc]
     ``price`` and ``bound · 2^(−j/128)`` above it, which depend on no data. For each of them, ``R(λ) ≥ level`` is a null
     hypothesis about the mean of ``L(λ)``, which for a fixed λ and a fixed model is independent and identically
     distributed over the calibration rows. Hypotheses are tested one after another from the least λ upwards, each at
-    ``1 − confidence``, until one is not rejected; λ is the last that was. If it breaks the promise, then the first
+    ``1 − confidence``, until one is not rejected; λ is the last that was. If it breaks the guarantee, then the first
     true hypothesis of the sequence, which is one and the same for all calibration sets, was rejected; that has a
     probability of at most ``1 − confidence``, so that a fine grid takes nothing from the confidence, and it is not
     needed that R rises with λ. No threshold lies below the price because handing over a row that is expected to cost
@@ -98,10 +98,10 @@ class GuaranteedCost(BaseEstimator):  # type: ignore[misc]
     (``make bench-guarantee``). Rows are shuffled by a fixed seed first: bets depend on their order, and in
     a file that is sorted by label they would not be identically distributed.
 
-    *What cannot be promised.* Even if no calibration row costs anything, at least
-    ``log(1 / (1 − confidence)) / log(1 + level / bound)`` of them are needed. If nothing can be promised, all rows are
-    handed over, with a warning, where their price is within the level; else `fit` raises an error. A level that is
-    changed after looking at the result needs fresh calibration rows.
+    *What cannot be guaranteed.* Even if no calibration row costs anything, at least
+    ``log(1 / (1 − confidence)) / log(1 + level / bound)`` of them are needed. If nothing can be guaranteed, all rows
+    are handed over, with a warning, if their price is within the level; otherwise `fit` raises an error. If the level
+    is changed after looking at the result, fresh calibration rows are needed.
 
     References
     ----------
@@ -182,7 +182,7 @@ class GuaranteedCost(BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the labels of new rows as far as the promise allows.
+        """Predict the labels of new rows as far as the guarantee allows.
 
         Parameters
         ----------

@@ -61,7 +61,7 @@ HEADER = 10_000  # bytes that the header of an array may take
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What a file says about the model in it.
+    """The description of a model in its file.
 
     Attributes
     ----------
@@ -245,7 +245,7 @@ def _is_saved(model: Any) -> bool:
 
 
 def describe(path: str | os.PathLike[str]) -> ModelInfo:
-    """Tell what a file says about its model; the model itself is neither built nor checked.
+    """Read a file's description of its model; the model itself is neither built nor checked.
 
     Parameters
     ----------

@@ -209,7 +209,7 @@ YOURS = frozenset({"FunctionNode", "ObjectNode", "TupleNode", "TypeNode"})  # ro
 
 
 class ModelError(ValueError):
-    """A model that cannot be saved, or a file that holds none that can be loaded safely.
+    """The model cannot be saved, or the file contains no model that can be loaded safely.
 
     Examples
     --------

@@ -26,10 +26,10 @@ ENTRIES = 1 << 24  # of the vectors of a block of rows
 class IndependentPosterior(Posterior):
     """A distribution over label vectors in which labels are independent: ``q(S) = Π_k p_k^{S_k} (1 − p_k)^{1 − S_k}``.
 
-    Decisions are exact over all 2^K vectors for every cost that depends on counts alone and that a hit never raises,
-    and for prices; see `clems.decisions.independent`. For other costs, functions of yours for example, label vectors
-    stand for all: every vector of the row if no more than 12 labels are uncertain, else 1,000 vectors that are drawn.
-    These are `labels` and `share`, made when they are asked for.
+    Decisions are exact over all 2^K vectors for prices, and for every cost that depends on counts alone and that an
+    additional hit never raises; see `clems.decisions.independent`. For other costs, such as your own functions, a set
+    of label vectors represents the distribution: all vectors of the row if no more than 12 labels are uncertain,
+    otherwise 1,000 vectors that are drawn. These are `labels` and `share`, computed when they are first used.
 
     Parameters
     ----------

@@ -37,10 +37,10 @@ def read_libsvm(
 ) -> Dataset:
     """Read a libsvm file with several labels a row, plain or compressed (gzip, bzip2, xz).
 
-    A row is ``3,17 12:0.5 40:1``: labels with commas between, then features as index and value; a row without labels
-    starts with a space or with its first feature, so that a line of one space is a row of neither. Lines of nothing
-    are no rows, unless the first line says how many there are. The form of the extreme classification repository has
-    a first line with the number of rows, features and labels, and counts features from 0.
+    A row is ``3,17 12:0.5 40:1``: labels separated by commas, then features as index and value. A row without labels
+    starts with a space or with its first feature, so a line with a single space is a row with neither. Empty lines are
+    not rows, unless the first line says how many rows there are. The format of the extreme classification repository
+    has a first line with the number of rows, features and labels, and counts features from 0.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def _read_wanted(
 
 
 def write_libsvm(dataset: Dataset, path: str | os.PathLike[str]) -> None:
-    """Write a libsvm file in the form of the extreme classification repository; names are not kept.
+    """Write a libsvm file in the format of the extreme classification repository; names are not kept.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ PathOrFile = str | os.PathLike[str] | IO[bytes]
 
 
 class DataError(ValueError):
-    """A file does not hold what it should; the message says where, what was found and what is allowed.
+    """A file does not contain what it should; the message says where, what was found and what is allowed.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class DataError(ValueError):
 
 @dataclass(frozen=True)
 class Limits:
-    """What may be read, and what it may grow to, so that a hostile or endless file cannot fill the memory.
+    """Bounds on what is read and what it may expand to, so that a hostile or endless file cannot fill the memory.
 
     Parameters
     ----------

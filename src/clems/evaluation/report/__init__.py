@@ -61,7 +61,7 @@ def write_report(
     abstain_at: float | None = None,
     show: Any = None,
 ) -> Path:
-    """Write a report on what a fitted model does on test rows, one HTML file.
+    """Write a report on a fitted model and test rows, as one HTML file.
 
     Parameters
     ----------

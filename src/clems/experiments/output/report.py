@@ -30,9 +30,9 @@ WRITERS: dict[str, Writer] = {".md": write_page, ".csv": _table_alone(to_csv), "
 
 
 def write_report(plan: Plan, records: Records, output: Path, command: str = "") -> list[Path]:
-    """Write a report with what records there are.
+    """Write a report on the records that exist.
 
-    Files are written whole or not at all, and depend on plan and records only.
+    Files are written whole or not at all, and depend only on the plan and the records.
 
     Parameters
     ----------
