@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.linalg import eigh
 
 from clems.arrays import Floats, Weights
-from clems.embedding.ridge import doubled, exponent_of, roots, scaled_rows
+from clems.embedding.ridge import Map, doubled, exponent_of, inner_products, roots, scaled_rows, worth_factorising
 
 STEPS = 20  # of conjugate gradients in each half step
+NULL = 1e-12  # squares of singular values below this part of the greatest are rounding errors
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,10 @@ def low_rank_regression(
 ) -> LowRank:
     """Minimise ``½ Σ (T − X̄ W Hᵀ)² + penalty / 2 (‖W‖² + ‖H‖²)`` over what is known, by turns over H and over W.
 
-    H is solved exactly, W by at most twenty steps of conjugate gradients from where it was, so that no half step raises
-    the objective. XᵀX is never formed.
+    No half step raises the objective. H is solved exactly, and so is W if all is known: in the coordinates of the
+    singular vectors of X̄ its equations are as many numbers. Where targets are missing, or the inner products of rows
+    or of features would be much larger than sparse features are, W takes at most twenty steps of conjugate gradients
+    from where it was, and XᵀX is never formed.
 
     Parameters
     ----------
@@ -102,6 +106,13 @@ def low_rank_regression(
         through = forward(D) @ (H.T @ H) if mask is None else fitted(forward(D), H) @ H
         return backward(through) + penalty * D
 
+    entries = scaled.nnz if sparse.issparse(scaled) else scaled.size
+    if mask is None and worth_factorising(scaled.shape[0], scaled.shape[1], entries):
+        spectrum = _spectrum(scaled, flipped, root, mean, T, backward)
+        W, H, history = _by_spectrum(spectrum, float((T**2).sum()), penalty, start, n_rounds)
+        W = spectrum.lifted(W)
+        return LowRank(W, H, forward(W) / root[:, None], history)
+
     squares = np.asarray(scaled.multiply(scaled).sum(axis=0) if sparse.issparse(scaled) else (scaled**2).sum(axis=0))
     squares = np.maximum(squares.ravel() - (root @ root) * mean**2, 0)  # sums of squares of the centred features
     H, W = start.copy(), np.zeros((X.shape[1], size))
@@ -121,6 +132,62 @@ def low_rank_regression(
             H = np.stack([_ridge(Z * column[:, None], target, penalty) for column, target in targets])
         history.append(objective(W, H, Z))
     return LowRank(W, H, Z / root[:, None], history)
+
+
+class _Spectrum(NamedTuple):
+    """The problem in the coordinates of singular vectors, ``X̄ = P diag(s) Uᵀ``.
+
+    Attributes
+    ----------
+    singular : ndarray of shape (r,)
+        s, those that are not 0.
+    targets : ndarray of shape (r, K)
+        PᵀT, the part of the targets that features reach.
+    lifted : callable
+        From weights of the coordinates to those of the features, ``U W``.
+    """
+
+    singular: Floats
+    targets: Floats
+    lifted: Map
+
+
+def _spectrum(scaled: Any, flipped: Any, root: Floats, mean: Floats, T: Floats, backward: Map) -> _Spectrum:
+    """Find singular vectors by the inner products of features, or of rows if these are fewer."""
+    n, d = scaled.shape
+    rows = scaled if sparse.issparse(scaled) else scaled - np.outer(root, mean)
+    columns = flipped if sparse.issparse(scaled) else rows.T
+    squares, vectors = eigh(
+        inner_products(rows, columns, root, mean, d <= n), overwrite_a=True, check_finite=False, driver="evd"
+    )
+    kept = squares > NULL * squares[-1]
+    singular, vectors = np.sqrt(squares[kept]), vectors[:, kept]
+    if d <= n:
+        return _Spectrum(singular, vectors.T @ backward(T) / singular[:, None], vectors.__matmul__)
+    return _Spectrum(singular, vectors.T @ T, lambda W: backward(vectors @ (W / singular[:, None])))
+
+
+def _by_spectrum(
+    spectrum: _Spectrum, total: float, penalty: float, start: Floats, n_rounds: int
+) -> tuple[Floats, Floats, list[float]]:
+    """Take turns over W and H, both exact, in the coordinates of singular vectors."""
+    s, T = spectrum.singular[:, None], spectrum.targets
+    beyond = max(total - float((T**2).sum()), 0)  # what no W reaches
+
+    def objective(W: Floats, H: Floats, Z: Floats) -> float:
+        return 0.5 * (beyond + float(((T - Z @ H.T) ** 2).sum())) + penalty / 2 * float((W**2).sum() + (H**2).sum())
+
+    H, W = start, np.zeros((len(T), start.shape[1]))
+    history = [objective(W, H, W)]
+    for _ in range(n_rounds):
+        # Over W: s² W HᵀH + λ W = s T H, which falls apart in the coordinates of the eigenvectors of HᵀH
+        lengths, Q = np.linalg.eigh(H.T @ H)
+        W = (s * (T @ (H @ Q)) / (s**2 * np.maximum(lengths, 0) + penalty)) @ Q.T
+        Z = s * W
+        history.append(objective(W, H, Z))
+        H = _ridge(Z, T, penalty).T
+        history.append(objective(W, H, Z))
+    return W, H, history
 
 
 def _ridge(Z: Floats, target: Floats, penalty: float) -> Floats:
