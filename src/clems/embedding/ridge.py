@@ -99,7 +99,7 @@ class RidgeSmoother:
         return np.outer(self.root, self.root @ scaled / (self.root @ self.root))
 
 
-def ridge_smoother(X: Any, weight: Weights = None, ridge: float = 1.0) -> RidgeSmoother:
+def ridge_smoother(X: Any, weight: Weights = None, ridge: float = 1.0, factorise: bool = False) -> RidgeSmoother:
     """Prepare ridge regressions of any targets on the same features.
 
     A matrix of inner products is factorised: of features, or of rows if these are fewer. Where it would be much larger
@@ -114,6 +114,8 @@ def ridge_smoother(X: Any, weight: Weights = None, ridge: float = 1.0) -> RidgeS
     ridge : float, default=1.0
         Penalty of squared coefficients, as `alpha` of scikit-learn's Ridge. The intercept has none. Less than 1e-10 of
         the sum of squares of X counts as that much.
+    factorise : bool, default=False
+        Whether the matrix is factorised in any case: as that of all rows was, of which these are a part.
 
     Returns
     -------
@@ -150,7 +152,7 @@ def ridge_smoother(X: Any, weight: Weights = None, ridge: float = 1.0) -> RidgeS
         forward, backward = rows.__matmul__, rows.T.__matmul__
 
     entries = scaled.nnz if sparse.issparse(X) else scaled.size
-    if not worth_factorising(n, d, entries):
+    if not factorise and not worth_factorising(n, d, entries):
 
         def normal(values: Floats) -> Floats:
             product = backward(forward(values)) if by_features else forward(backward(values))

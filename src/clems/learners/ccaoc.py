@@ -26,7 +26,7 @@ from clems.posterior.chains import probability
 from clems.posterior.distribution import Posterior
 from clems.posterior.given import IMPOSSIBLE
 from clems.posterior.independent import IndependentPosterior
-from clems.posterior.mean_field import mean_field
+from clems.posterior.mean_field import TOL, mean_field
 from clems.posterior.one_standard_error import log_loss_per_row
 from clems.posterior.votes import choose_powers, shares_of_scores
 
@@ -35,6 +35,7 @@ EXACT = 1e-6  # the least variance of a predicted variate, beside its own
 BESIDE = (1.0, 0.3, 0.1, 0.03, 0.01, 0.0)  # 1 / λ to choose from
 DOUBT = 1e-3  # least probability of a label where label vectors are weighed and the balance is chosen
 POWERS = (2.0 ** np.arange(2, -7, -1)).tolist()  # sharpness of what label vectors score, to choose from
+ROUGHLY = 1e-4  # change of a probability that is none where the balance is chosen
 ROWS = 2000  # held-out rows that these are chosen on
 METHODS = ("sigmoid", "isotonic")  # of calibration: mean field is surer than it should be
 
@@ -182,7 +183,7 @@ class CCAOC(PosteriorClassifier, DividedClassifier):
         labels = sparse.csr_array(Y, dtype=np.float64)
         mean = weighted_mean(labels, weight)
         centred = scaled_rows(labels, weight).toarray() - np.outer(roots(weight, X.shape[0]), mean)
-        smooth, self._ridge = ridge_smoother(X, weight, ridge), ridge
+        smooth = ridge_smoother(X, weight, ridge)
         variation = variation_of(labels, mean, weight)
         self.correlations_, V = canonical_directions(smooth.products(centred), variation, label_ridge, size)
         total = X.shape[0] if weight is None else float(weight.sum())
@@ -190,21 +191,21 @@ class CCAOC(PosteriorClassifier, DividedClassifier):
         variates = np.asarray(labels @ self.directions_)
         self._coef, self._intercept = smooth.coefficients(variates)
         self._exponent = smooth.exponent
-        squares = np.empty(variates.shape)
-        for others, part in held_out(X.shape[0], n_folds, random_state):
+        whole = n_folds is None or X.shape[0] == 1
+        folds, predicted = held_out(X.shape[0], n_folds, random_state), np.empty(variates.shape)
+        for others, part in folds:
             own = None if weight is None else weight[others]
-            whole = n_folds is None or X.shape[0] == 1
-            known = smooth if whole else ridge_smoother(X[others], own, ridge)
-            squares[part] = (variates[part] - known.predict(X[part], variates[others])) ** 2
-        self.variances_ = np.average(squares, axis=0, weights=weight) + EXACT
+            known = smooth if whole else ridge_smoother(X[others], own, ridge, factorise=smooth.factor is not None)
+            predicted[part] = known.predict(X[part], variates[others])
+        self.variances_ = np.average((variates - predicted) ** 2, axis=0, weights=weight) + EXACT
         self.candidates_ = choose_candidates(Y, "observed", self.cost_, random_state, weight)
         self._say(f"variates: {len(self.variances_)}, the first with a correlation of {self.correlations_[0]:.3g}")
         dense = as_dense(Y)
         self.estimators_ = self._fit_labels(prototypes, X, dense, weight)
         self._weights, self.sharpness_, self.prior_power_ = (1.0 if balance is None else balance, 1.0), 1.0, 1.0
         self.calibrators_: list[Calibrator] = [Unchanged()] * K
-        if balance is None and n_folds is not None and X.shape[0] > 1:
-            self._choose(X, dense, variates, weight, n_folds, random_state)
+        if balance is None and not whole:
+            self._choose(X, dense, np.round(predicted, 9), weight, folds, random_state)
         counts, beside = self._weights
         self.balance_ = counts / beside if beside else np.inf
 
@@ -220,22 +221,21 @@ class CCAOC(PosteriorClassifier, DividedClassifier):
         self,
         X: Any,
         labels: Bits,
-        variates: Floats,
+        predicted: Floats,
         weight: Weights,
-        n_folds: int,
+        folds: list[tuple[Any, Any]],
         random_state: np.random.RandomState,
     ) -> None:
         """Choose how much variates count beside classifiers, on held-out rows, and calibrate there."""
         parts = []
-        for number, (others, part) in enumerate(held_out(X.shape[0], n_folds, random_state)):
+        for number, (others, part) in enumerate(folds):
             own = None if weight is None else weight[others]
-            kept = part[: -(-ROWS // n_folds)]
+            kept = part[: -(-ROWS // len(folds))]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # about labels that too few of these rows have
                 prototypes = self._prototypes(labels.shape[1], own, random_state)
                 fitted = self._fit_labels(prototypes, X[others], labels[others], own)
-            said = ridge_smoother(X[others], own, self._ridge).predict(X[kept], variates[others])
-            parts.append((kept, probabilities(fitted, X[kept]), np.round(said, 9), np.full(len(kept), number)))
+            parts.append((kept, probabilities(fitted, X[kept]), predicted[kept], np.full(len(kept), number)))
         rows, p, values, fold = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         own_weight = None if weight is None else weight[rows]
         if self._decoding == "observed":
@@ -248,7 +248,7 @@ class CCAOC(PosteriorClassifier, DividedClassifier):
             best = int(np.round([loss for _, _, loss, _ in choices], 9).argmin())
             self.sharpness_, self.prior_power_, loss, beside = choices[best]
         else:
-            tried = [self._marginals(p, values, (1.0, one)) for one in BESIDE]
+            tried = [self._marginals(p, values, (1.0, one), ROUGHLY) for one in BESIDE]
             losses = np.round([np.average(log_loss_per_row(q, labels[rows]), weights=own_weight) for q in tried], 9)
             best = int(losses.argmin())
             loss, beside = losses[best], BESIDE[best]
@@ -278,13 +278,13 @@ class CCAOC(PosteriorClassifier, DividedClassifier):
         marginals = calibrated(self._marginals(p, values, self._weights), self.calibrators_)
         return IndependentPosterior(np.round(marginals, 8))
 
-    def _marginals(self, p: Floats, values: Floats, weights: tuple[float, float]) -> Floats:
+    def _marginals(self, p: Floats, values: Floats, weights: tuple[float, float], tol: float = TOL) -> Floats:
         """Marginals of labels by mean field, classifiers and variates with a weight each, shape (n, K)."""
         power, beside = weights
         yes, no = p**power, (1 - p) ** power  # p^λ, normalised
         if not beside:
             return np.asarray(yes / (yes + no))
-        return np.round(mean_field(yes / (yes + no), values, self.directions_.T, beside / self.variances_), 8)
+        return np.round(mean_field(yes / (yes + no), values, self.directions_.T, beside / self.variances_, tol), 8)
 
     def _prior(self) -> Floats:
         """Log frequencies of the candidates."""
