@@ -1,4 +1,4 @@
-.PHONY: report-earlier results any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-columns bench-embeddings bench-independent bench-joint bench-memory bench-runner bench-scale bench-commands bench-guarantee paper choices decisions depths forests embedded embeddings experts rivals directly prices tickets study against printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
+.PHONY: report-earlier results any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-columns bench-embeddings bench-independent bench-joint bench-memory bench-runner bench-scale bench-commands bench-guarantee paper choices decisions depths forests embedded embeddings experts rivals directly prices xmlc tickets study against printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -57,11 +57,13 @@ bench-runner: $(VENV)/.dask  ## The overhead of running trials; about two minute
 # Every experiment by its name: run what has no record yet, then write the report.
 PAPER := table2 table3 lsdr lsde candidates peeping times
 CHOICES := decisions depths forests embedded directly any-model prices experts rivals embeddings
+XMLC := xmlc
 paper: $(addprefix paper-,$(PAPER))  ## The paper's tables and figures; needs CLEMS_DATA; many hours, resumes where it stopped.
 choices: $(CHOICES)  ## What was chosen, and against what; needs CLEMS_DATA; hours, resumes where it stopped.
 
+xmlc:  ## Label embeddings on files of the Extreme Classification Repository, which CLEMS_DATA has to hold; hours.
 $(addprefix paper-,$(PAPER)): paper-%: run-% report-% ;
-$(CHOICES): %: run-% report-% ;
+$(CHOICES) $(XMLC): %: run-% report-% ;
 
 run-%: $(VENV)/.report
 	$(BIN)/clems experiment run $(wildcard experiments/*/$*.toml) --store results/$*

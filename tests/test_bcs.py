@@ -1,46 +1,72 @@
-"""BCS: the Gaussian posterior written out, and labels that are missing."""
+"""BCS: the Gaussian posterior written out, probabilities that come true, and labels that are missing."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.linear_model import Ridge
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.dummy import DummyRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import roc_auc_score
+from sklearn.tree import DecisionTreeClassifier
 from test_leml import hidden, some
 
-from clems import BCS
-from clems.embedding.bayesian_sensing import label_probabilities, sense
+from clems import BCS, CCAOC, get_cost
+from clems.embedding.bayesian_sensing import read_labels, sense
 from clems.embedding.pursuit import random_code
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 7), st.integers(1, 6))
-def test_the_posterior_is_that_of_gaussian_labels(seed, M, K):
+def test_labels_are_read_as_the_gaussian_posterior_of_codes_averaged_over_their_errors(seed, M, K):
     rng = np.random.default_rng(seed)
     code, codes = rng.standard_normal((M, K)), rng.standard_normal((5, M))
-    mean, variance, noise = rng.random(K) * 0.8 + 0.1, rng.random(K) + 0.1, rng.random(M) + 0.1
-    p, expected, spread = label_probabilities(codes, code, mean, variance, noise)
-    sigma = np.linalg.inv(np.diag(1 / variance) + code.T @ np.diag(1 / noise) @ code)
-    np.testing.assert_allclose(spread, sigma.diagonal(), rtol=1e-6)
-    np.testing.assert_allclose(expected, codes @ np.diag(1 / noise) @ code @ sigma, atol=1e-8)
-    for j in range(K):  # density of the posterior over that of the prior at 1 and at 0, times the frequency
+    variance, noise, root = rng.random(K) + 0.1, rng.random() + 0.1, rng.standard_normal((M, M))
+    gain, spread = read_labels(code, variance, noise, root @ root.T)
+    # y | z is Gaussian with covariance Σ = (D⁻¹ + ΦᵀΦ / χ²)⁻¹ and mean ΣΦᵀz / χ²; z | ẑ has the mean ẑ
+    sigma = np.linalg.inv(np.diag(1 / variance) + code.T @ code / noise)
+    mean = sigma @ code.T / noise
+    np.testing.assert_allclose(codes @ gain, codes @ mean.T, atol=1e-8)
+    np.testing.assert_allclose(spread, (sigma + mean @ root @ root.T @ mean.T).diagonal(), rtol=1e-6)
 
-        def log_ratio(y, j=j):
-            posterior = -0.5 * (y - mean[j] - expected[:, j]) ** 2 / spread[j]
-            return posterior + 0.5 * (y - mean[j]) ** 2 / variance[j]
 
-        odds = mean[j] / (1 - mean[j]) * np.exp(log_ratio(1) - log_ratio(0))
-        np.testing.assert_allclose(p[:, j], odds / (1 + odds), rtol=1e-6, atol=1e-12)
+def test_codes_without_noise_give_the_labels_back():
+    rng, variance = np.random.default_rng(0), np.array([0.1, 0.2, 0.25])
+    code, labels = random_code(3, 3, np.random.RandomState(0)), rng.standard_normal((4, 3))
+    gain, spread = read_labels(code, variance, 1e-12, np.zeros((3, 3)))
+    np.testing.assert_allclose(labels @ code.T @ gain, labels, atol=1e-8)
+    np.testing.assert_allclose(spread, 0, atol=1e-8)
 
 
 def test_codes_that_say_nothing_leave_the_frequencies():
+    X, Y = some(300, 8, 4, 2)
+    model = BCS("hamming", estimator=DummyRegressor(), n_components=2, random_state=0).fit(X, Y)
+    np.testing.assert_allclose(model.predict_proba(X), np.tile(Y.mean(axis=0), (300, 1)), atol=0.02)
+
+
+CALIBRATED = {
+    "BCS": (BCS("f1", estimator=Ridge(), random_state=0), 0.0),
+    "BCS, a fifth missing": (BCS("f1", estimator=Ridge(), random_state=0), 0.2),
+    "CCAOC": (CCAOC("f1", estimator=LogisticRegression(), random_state=0), 0.0),
+    "CCAOC of trees": (CCAOC("f1", estimator=DecisionTreeClassifier(min_samples_leaf=5), random_state=0), 0.0),
+}
+
+
+@pytest.mark.parametrize("name", CALIBRATED)
+def test_probabilities_come_true(name):
+    model, missing = CALIBRATED[name]
     rng = np.random.default_rng(0)
-    mean = np.array([0.1, 0.5, 0.7])
-    p, _, spread = label_probabilities(
-        rng.standard_normal((4, 3)), random_code(3, 3, np.random.RandomState(0)), mean, np.ones(3), np.full(3, 1e8)
-    )
-    np.testing.assert_allclose(p, np.tile(mean, (4, 1)), atol=1e-4)
-    np.testing.assert_allclose(spread, 1, atol=1e-4)
+    X = rng.standard_normal((3000, 8))
+    Y = (rng.random((3000, 6)) < expit(X @ rng.standard_normal((8, 6)) - 1)).astype(int)
+    model = clone(model).fit(X[:1000], hidden(Y[:1000], missing) if missing else Y[:1000])
+    paid = get_cost("f1").of_rows(Y[1000:], model.predict(X[1000:])).mean()
+    assert paid == pytest.approx(model.expected_cost(X[1000:]).mean(), rel=0.1)
+    marginals = model.predict_proba(X[1000:])
+    for low, high in ((0, 0.2), (0.2, 0.5), (0.5, 0.8), (0.8, 1)):
+        within = (marginals >= low) & (marginals <= high)
+        assert within.sum() > 100
+        assert marginals[within].mean() == pytest.approx(Y[1000:][within].mean(), abs=0.05)
 
 
 def test_known_labels_stay_and_missing_ones_are_inferred():

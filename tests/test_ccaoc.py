@@ -1,4 +1,4 @@
-"""CCAOC: mean field against its bound and against all label vectors."""
+"""CCAOC: mean field against its bound and against all label vectors, and how much variates count."""
 
 from itertools import product
 
@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from clems import CCAOC
 from clems.posterior import mean_field as module
 from clems.posterior.mean_field import evidence_bound, mean_field
+from clems.posterior.one_standard_error import log_loss_per_row
 
 
 def some(seed, n=6, K=4, d=3):
@@ -77,3 +78,24 @@ def test_candidates_are_weighed_exactly():
     np.testing.assert_allclose(
         model.posterior(X).share.toarray(), wanted / wanted.sum(axis=1, keepdims=True), atol=1e-7
     )
+
+
+@pytest.mark.parametrize("decoding", ["mean_field", "observed"])
+def test_the_balance_counts_what_is_said_twice_once(decoding):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 4))
+    Y = (X @ rng.standard_normal((4, 3)) + 2 * rng.standard_normal((2000, 3)) > 0).astype(int)
+    settings = {"decoding": decoding, "estimator": LogisticRegression(), "random_state": 0}
+    chosen = CCAOC(**settings).fit(X[:1000], Y[:1000])
+    published = CCAOC(**settings, balance=1.0).fit(X[:1000], Y[:1000])
+    assert chosen.balance_ > 1 or decoding == "observed"  # where both may count less together
+    losses = [log_loss_per_row(model.predict_proba(X[1000:]), Y[1000:]).mean() for model in (chosen, published)]
+    assert losses[0] < losses[1] - 0.05
+
+
+def test_without_held_out_rows_the_balance_is_one():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((50, 3)), rng.integers(0, 2, (50, 3))
+    auto, one = (CCAOC(n_folds=None, balance=b, n_trees=3, random_state=0).fit(X, Y) for b in ("auto", 1.0))
+    np.testing.assert_array_equal(auto.predict_proba(X), one.predict_proba(X))
+    assert auto.balance_ == 1

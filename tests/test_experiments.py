@@ -74,7 +74,9 @@ def test_every_file_has_a_smoke_size_and_a_place_in_the_makefile():
     assert files == {(path.parents[1].name, name) for name, path in SMOKE.items()}
     assert len(files) == len([*ROOT.glob("experiments/*/*.toml")])  # a name is given once, as results/ goes by names
     lines = dict(line.split(" := ") for line in ROOT.joinpath("Makefile").read_text().splitlines() if " := " in line)
-    assert files == {(folder, name) for folder in ("paper", "choices") for name in lines[folder.upper()].split()}
+    assert files == {
+        (folder, name) for folder in ("paper", "choices", "xmlc") for name in lines[folder.upper()].split()
+    }
 
 
 @pytest.mark.parametrize("name", WHOLE)
@@ -87,7 +89,7 @@ def test_smoke_files_have_the_learners_of_the_whole(name):
 
 
 def test_printed_values_belong_to_the_table():
-    for name in ("table2", "table3"):
+    for name in ("table2", "table3", "xmlc"):
         spec = read_spec(WHOLE[name])
         printed = pd.read_csv(spec.printed)
         assert {*printed["dataset"]} == {*spec.datasets}

@@ -269,7 +269,7 @@ def each_check():
 
 def expected_failures(model):
     expected = EXPECTED_FAILURES | (EXPECTED_FAILURES_OF_PROBABILITIES if hasattr(model, "predict_proba") else {})
-    if type(model).__name__ == "CLEMS":
+    if type(model).__name__ in ("CLEMS", "BCS"):
         expected |= EXPECTED_FAILURES_OF_EMBEDDINGS
     if type(model).__name__ == "CCA":
         expected |= {"check_classifier_data_not_an_array": NAMESAKE}
@@ -966,7 +966,7 @@ def bad_parameters(learner):
         "cost_sensitive_labelsets": [
             (value, "^cost_sensitive_labelsets must be True or False; got") for value in (1, None, "yes")
         ],
-        "balance": no_number("balance", ""),
+        "balance": no_number("balance", "'auto' or "),
         "decoding": [(value, "^decoding must be one of 'mean_field', 'observed'; got") for value in ("exact", None, 1)],
         "noise": no_number("noise", ""),
         "n_nonzero": no_count("n_nonzero"),

@@ -54,6 +54,24 @@ def test_with_labels_as_codes_the_half_step_over_features_is_ridge_regression():
     np.testing.assert_allclose(fit.codes, ridge.predict(X) - Y.mean(axis=0), atol=1e-8)
 
 
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([(20, 6), (6, 20), (9, 9)]), st.booleans())
+def test_the_half_step_over_features_is_exact(seed, shape, sparse_features):
+    rng = np.random.default_rng(seed)
+    X, T, H = rng.standard_normal(shape), rng.standard_normal((shape[0], 4)), rng.standard_normal((4, 3))
+    weight = rng.random(shape[0]) + 0.1
+    T = T - np.average(T, axis=0, weights=weight)
+    given = sparse.csr_array(X) if sparse_features else X
+    fit = low_rank_regression(given, T, 3, 0.7, weight=weight, start=H, n_rounds=1)
+    centred = X - np.average(X, axis=0, weights=weight)
+    slope = centred.T @ (weight[:, None] * (centred @ fit.features @ H.T - T)) @ H + 0.7 * fit.features
+    np.testing.assert_allclose(slope, 0, atol=1e-8)
+    np.testing.assert_allclose(fit.codes, centred @ fit.features, atol=1e-9)
+    off = T - fit.codes @ fit.labels.T
+    objective = 0.5 * weight @ (off**2).sum(axis=1) + 0.35 * ((fit.features**2).sum() + (fit.labels**2).sum())
+    assert fit.history[-1] == pytest.approx(objective)
+
+
 @pytest.mark.parametrize("penalty", [0.5, 6.0])
 def test_with_all_dimensions_it_is_the_regression_with_a_trace_norm(penalty):
     """For orthonormal features: singular values of least squares, each less the penalty (none below 0)."""

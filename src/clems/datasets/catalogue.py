@@ -29,6 +29,8 @@ from clems.datasets.text.source import DataError, Source
 Subset = Literal["all", "train", "test"]
 
 TEXT = ".txt"  # which any text may end in
+WHOLE = re.compile(r"(?:^|[-_.])data(?=[-_.])", re.IGNORECASE)  # what the extreme classification repository calls it
+GIVEN = re.compile(r"(?:^|[-_.])(tr|tst)split(?=[-_.])", re.IGNORECASE)  # files of row numbers, as there
 PART = re.compile(r"(?:^|[-_.])(train|test)(?=[-_.])", re.IGNORECASE)
 
 
@@ -183,6 +185,42 @@ def load_dataset(name: str, subset: Subset = "all", data_home: str | os.PathLike
     return dataset
 
 
+def find_given_rows(name: str, data_home: str | os.PathLike[str] | None = None) -> tuple[Path, Path] | None:
+    """Find the row numbers with which a dataset of the extreme classification repository is divided.
+
+    They lie beside its data as two files, such as ``bibtex_trSplit.txt`` and ``bibtex_tstSplit.txt``.
+
+    Parameters
+    ----------
+    name : str
+        A dataset of the catalogue.
+    data_home : str, path or None, default=None
+        A folder to look in first, as in `load_dataset`.
+
+    Returns
+    -------
+    tuple of path or None
+        Files of the training and of the test rows; None if it comes without, or with training and test files of data.
+    """
+    for home in _homes(data_home):
+        folder = home / name
+        given = {found[1].lower(): path for path in sorted(folder.glob("[!.]*")) if (found := GIVEN.search(path.name))}
+        data = _files(folder)
+        if not given and not data:
+            continue
+        if not given or {"train", "test"} <= {*data}:
+            return None
+        if "all" not in data:
+            raise FileNotFoundError(
+                f"{folder} has numbers of rows but no data, which is called {name}_data.txt or alike."
+            )
+        if len(given) == 1:
+            absent = f"{name}_{'tst' if 'tr' in given else 'tr'}Split.txt"
+            raise FileNotFoundError(f"{min(given.values())} is there, and {absent} of the other part is not beside it.")
+        return given["tr"], given["tst"]
+    return None
+
+
 def _cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "clems"
 
@@ -200,7 +238,8 @@ def _files(folder: Path) -> dict[str, Path]:
     for path in sorted(folder.glob("[!.]*")):
         suffixes = {suffix.lower() for suffix in path.suffixes} & published
         part = PART.search(path.name)
-        if suffixes and (part or suffixes != {TEXT}):  # any text may lie there, but one that says it is a part is one
+        # any text may lie there, but one that says what it is, is that
+        if suffixes and not GIVEN.search(path.name) and (part or suffixes != {TEXT} or WHOLE.search(path.name)):
             found.setdefault(part[1].lower() if part else "all", path)
     return found
 

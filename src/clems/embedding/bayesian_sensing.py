@@ -106,42 +106,32 @@ def sense(
     return Sensed(labels, labels @ code.T, variance)
 
 
-def label_probabilities(
-    codes: Floats, code: Floats, mean: Floats, variance: Floats, noise: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Probabilities of labels by predicted codes, with the mean and variance of the Gaussian posterior.
+def read_labels(code: Floats, variance: Floats, noise: float, errors: Floats) -> tuple[Floats, Floats]:
+    """Return how labels are read from predicted codes: ``E[y | ẑ] = ẑ gain``, and the variance that they keep.
 
-    The Gaussian posterior has ``Σ = (D⁻¹ + Φᵀ diag(1/noise) Φ)⁻¹`` and ``μ = Σ Φᵀ diag(1/noise) z``. What codes say of
-    a label beyond its prior is a Gaussian likelihood; times the label's frequency it gives the probability of 1.
+    What a regressor predicts is the mean of z given the features, not another noisy measurement of it: z is ẑ with an
+    error that has nothing to do with ẑ. So the expectation of labels is linear in ẑ, ``E[E[y | z] | ẑ] = G ẑ`` with
+    ``G = D Φᵀ (Φ D Φᵀ + χ² I)⁻¹``, and errors widen the posterior without drawing it to the prior once more.
 
     Parameters
     ----------
-    codes : ndarray of shape (n, M)
-        Predicted codes of labels about their mean.
     code : ndarray of shape (M, K)
         Φ.
-    mean, variance : ndarray of shape (K,)
-        Frequencies of labels, and the prior variances D.
-    noise : ndarray of shape (M,)
-        Variances of the predicted codes.
+    variance : ndarray of shape (K,)
+        D, the prior variances of labels.
+    noise : float
+        χ², the variance with which codes follow from labels.
+    errors : ndarray of shape (M, M)
+        Covariance E of the errors of predicted codes.
 
     Returns
     -------
-    probability : ndarray of shape (n, K)
-    expected : ndarray of shape (n, K)
-        μ, about the mean.
+    gain : ndarray of shape (M, K)
+        Gᵀ.
     spread : ndarray of shape (K,)
-        Diagonal of Σ.
+        Diagonal of ``D − G Φ D + G E Gᵀ``.
     """
-    # Σ = D − D Φᵀ (diag(noise) + Φ D Φᵀ)⁻¹ Φ D
-    through = code * variance
-    gain = np.linalg.solve(np.diag(noise) + through @ code.T, through)  # (M, K)
-    expected = codes @ gain
-    spread = np.clip(variance - (through * gain).sum(axis=0), LEAST * variance, variance * (1 - 1e-12))
-    precision = 1 / spread - 1 / variance  # of the likelihood alone
-    at = expected / spread / precision + mean  # its centre, no longer about the mean
-    clipped = np.clip(mean, 1e-300, 1)
-    logit = np.log(clipped) - np.log(np.clip(1 - mean, 1e-300, 1)) + precision * (at - 0.5)
-    probability = 1 / (1 + np.exp(-np.clip(logit, -700, 700)))
-    probability = np.where(logit < -700, 0.0, probability)
-    return np.where(mean <= 0, 0.0, np.where(mean >= 1, 1.0, probability)), expected, spread
+    through = code * variance  # Φ D
+    gain = np.asarray(np.linalg.solve(through @ code.T + noise * np.eye(len(code)), through))
+    spread = variance - (through * gain).sum(axis=0) + (gain * (errors @ gain)).sum(axis=0)
+    return gain, np.maximum(spread, LEAST * variance)

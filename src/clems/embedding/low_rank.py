@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.linalg import eigh
 
 from clems.arrays import Floats, Weights
-from clems.embedding.ridge import doubled, exponent_of, roots, scaled_rows
+from clems.embedding.ridge import Map, doubled, exponent_of, inner_products, roots, scaled_rows, worth_factorising
 
 STEPS = 20  # of conjugate gradients in each half step
 ROUNDING = 1e-13  # a feature whose variance is less than this share of its mean square is constant
+NULL = 1e-12  # squares of singular values below this part of the greatest are rounding errors
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,10 @@ def low_rank_regression(
 ) -> LowRank:
     """Minimise ``½ Σ (T − X̄ W Hᵀ)² + penalty / 2 (‖W‖² + ‖H‖²)`` over what is known, by turns over H and over W.
 
-    H is solved exactly, W by at most twenty steps of conjugate gradients from where it was, so that no half step raises
-    the objective. XᵀX is never formed.
+    No half step raises the objective. H is solved exactly, and so is W if all is known: in the coordinates of the
+    singular vectors of X̄ its equations are as many numbers. Where targets are missing, or the inner products of rows
+    or of features would be much larger than sparse features are, W takes at most twenty steps of conjugate gradients
+    from where it was, and XᵀX is never formed.
 
     Parameters
     ----------
@@ -85,18 +89,24 @@ def low_rank_regression(
     mean = np.asarray(scaled.T @ root) / (root @ root)
     mask = None if known is None else known.astype(np.float64)
     T = root[:, None] * (T if mask is None else np.where(mask, T, 0))
-    flipped = scaled.T.tocsr() if sparse.issparse(scaled) else scaled.T
-
     raw = np.asarray((scaled.multiply(scaled) if sparse.issparse(scaled) else scaled**2).sum(axis=0)).ravel()
     squares = np.maximum(raw - (root @ root) * mean**2, 0)  # sums of squares of the centred features
-    varies = (squares > ROUNDING * raw).astype(np.float64)[:, None]  # of a constant, centring leaves rounding errors
+    varies = np.flatnonzero(squares > ROUNDING * raw)  # centring leaves rounding errors of a constant, of any size
+    if len(varies) < len(raw):
+        scaled, mean, squares = scaled[:, varies], mean[varies], squares[varies]
+    flipped = scaled.T.tocsr() if sparse.issparse(scaled) else scaled.T
 
     def forward(W: Floats) -> Floats:
-        W = varies * W
         return np.asarray(scaled @ W - np.outer(root, mean @ W))
 
     def backward(R: Floats) -> Floats:
-        return np.asarray(varies * (flipped @ R - np.outer(mean, root @ R)))
+        return np.asarray(flipped @ R - np.outer(mean, root @ R))
+
+    def of_all(W: Floats) -> Floats:
+        """Weights of all features, 0 of those that are constant."""
+        whole = np.zeros((len(raw), W.shape[1]))
+        whole[varies] = W
+        return whole
 
     def fitted(Z: Floats, H: Floats) -> Floats:
         return Z @ H.T if mask is None else mask * (Z @ H.T)
@@ -108,7 +118,14 @@ def low_rank_regression(
         through = forward(D) @ (H.T @ H) if mask is None else fitted(forward(D), H) @ H
         return backward(through) + penalty * D
 
-    H, W = start.copy(), np.zeros((X.shape[1], size))
+    entries = scaled.nnz if sparse.issparse(scaled) else scaled.size
+    if mask is None and worth_factorising(scaled.shape[0], scaled.shape[1], entries):
+        spectrum = _spectrum(scaled, flipped, root, mean, T, backward)
+        W, H, history = _by_spectrum(spectrum, float((T**2).sum()), penalty, start, n_rounds)
+        W = spectrum.lifted(W)
+        return LowRank(of_all(W), H, forward(W) / root[:, None], history)
+
+    H, W = start.copy(), np.zeros((len(varies), size))
     Z = np.zeros((X.shape[0], size))
     history = [objective(W, H, Z)]
     for _ in range(n_rounds):
@@ -124,7 +141,63 @@ def low_rank_regression(
             targets = zip(mask.T, T.T, strict=True)
             H = np.stack([_ridge(Z * column[:, None], target, penalty) for column, target in targets])
         history.append(objective(W, H, Z))
-    return LowRank(W, H, Z / root[:, None], history)
+    return LowRank(of_all(W), H, Z / root[:, None], history)
+
+
+class _Spectrum(NamedTuple):
+    """The problem in the coordinates of singular vectors, ``X̄ = P diag(s) Uᵀ``.
+
+    Attributes
+    ----------
+    singular : ndarray of shape (r,)
+        s, those that are not 0.
+    targets : ndarray of shape (r, K)
+        PᵀT, the part of the targets that features reach.
+    lifted : callable
+        From weights of the coordinates to those of the features, ``U W``.
+    """
+
+    singular: Floats
+    targets: Floats
+    lifted: Map
+
+
+def _spectrum(scaled: Any, flipped: Any, root: Floats, mean: Floats, T: Floats, backward: Map) -> _Spectrum:
+    """Find singular vectors by the inner products of features, or of rows if these are fewer."""
+    n, d = scaled.shape
+    rows = scaled if sparse.issparse(scaled) else scaled - np.outer(root, mean)
+    columns = flipped if sparse.issparse(scaled) else rows.T
+    squares, vectors = eigh(
+        inner_products(rows, columns, root, mean, d <= n), overwrite_a=True, check_finite=False, driver="evd"
+    )
+    kept = squares > NULL * squares[-1]
+    singular, vectors = np.sqrt(squares[kept]), vectors[:, kept]
+    if d <= n:
+        return _Spectrum(singular, vectors.T @ backward(T) / singular[:, None], vectors.__matmul__)
+    return _Spectrum(singular, vectors.T @ T, lambda W: backward(vectors @ (W / singular[:, None])))
+
+
+def _by_spectrum(
+    spectrum: _Spectrum, total: float, penalty: float, start: Floats, n_rounds: int
+) -> tuple[Floats, Floats, list[float]]:
+    """Take turns over W and H, both exact, in the coordinates of singular vectors."""
+    s, T = spectrum.singular[:, None], spectrum.targets
+    beyond = max(total - float((T**2).sum()), 0)  # what no W reaches
+
+    def objective(W: Floats, H: Floats, Z: Floats) -> float:
+        return 0.5 * (beyond + float(((T - Z @ H.T) ** 2).sum())) + penalty / 2 * float((W**2).sum() + (H**2).sum())
+
+    H, W = start, np.zeros((len(T), start.shape[1]))
+    history = [objective(W, H, W)]
+    for _ in range(n_rounds):
+        # Over W: s² W HᵀH + λ W = s T H, which falls apart in the coordinates of the eigenvectors of HᵀH
+        lengths, Q = np.linalg.eigh(H.T @ H)
+        W = (s * (T @ (H @ Q)) / (s**2 * np.maximum(lengths, 0) + penalty)) @ Q.T
+        Z = s * W
+        history.append(objective(W, H, Z))
+        H = _ridge(Z, T, penalty).T
+        history.append(objective(W, H, Z))
+    return W, H, history
 
 
 def _ridge(Z: Floats, target: Floats, penalty: float) -> Floats:

@@ -99,7 +99,7 @@ class RidgeSmoother:
         return np.outer(self.root, self.root @ scaled / (self.root @ self.root))
 
 
-def ridge_smoother(X: Any, weight: Weights = None, ridge: float = 1.0) -> RidgeSmoother:
+def ridge_smoother(X: Any, weight: Weights = None, ridge: float = 1.0, factorise: bool = False) -> RidgeSmoother:
     """Prepare ridge regressions of any targets on the same features.
 
     A matrix of inner products is factorised: of features, or of rows if these are fewer. Where it would be much larger
@@ -114,6 +114,8 @@ def ridge_smoother(X: Any, weight: Weights = None, ridge: float = 1.0) -> RidgeS
     ridge : float, default=1.0
         Penalty of squared coefficients, as `alpha` of scikit-learn's Ridge. The intercept has none. Less than 1e-10 of
         the sum of squares of X counts as that much.
+    factorise : bool, default=False
+        Whether the matrix is factorised in any case: as that of all rows was, of which these are a part.
 
     Returns
     -------
@@ -150,7 +152,7 @@ def ridge_smoother(X: Any, weight: Weights = None, ridge: float = 1.0) -> RidgeS
         forward, backward = rows.__matmul__, rows.T.__matmul__
 
     entries = scaled.nnz if sparse.issparse(X) else scaled.size
-    if min(n, d) ** 2 > max(SMALL, WORTH * entries):
+    if not factorise and not worth_factorising(n, d, entries):
 
         def normal(values: Floats) -> Floats:
             product = backward(forward(values)) if by_features else forward(backward(values))
@@ -161,7 +163,7 @@ def ridge_smoother(X: Any, weight: Weights = None, ridge: float = 1.0) -> RidgeS
 
         factor = None
     else:
-        gram = _gram(rows, flipped if sparse.issparse(X) else rows.T, root, mean, by_features)
+        gram = inner_products(rows, flipped if sparse.issparse(X) else rows.T, root, mean, by_features)
         gram[np.diag_indices(len(gram))] += penalty
         factor = cholesky(gram.T, lower=True, overwrite_a=True, check_finite=False)
 
@@ -250,8 +252,25 @@ def sum_of_squares(X: Any) -> float:
     return float(values @ values)
 
 
-def _gram(rows: Any, columns: Any, root: Floats, mean: Floats, by_features: bool) -> Floats:
-    """Inner products of centred features, or of rows; sparse ones are not centred yet, `columns` is their transpose."""
+def worth_factorising(n: int, d: int, entries: int) -> bool:
+    """Whether a matrix of inner products, of features or of rows, is not much larger than what X has in memory."""
+    return min(n, d) ** 2 <= max(SMALL, WORTH * entries)
+
+
+def inner_products(rows: Any, columns: Any, root: Floats, mean: Floats, by_features: bool) -> Floats:
+    """Return inner products of centred features, or of rows; sparse ones are not centred yet.
+
+    Parameters
+    ----------
+    rows, columns : array or CSR array of shape (n, d) and (d, n)
+        Scaled features and their transpose; dense ones are centred.
+    root : ndarray of shape (n,)
+        Roots of the weights.
+    mean : ndarray of shape (d,)
+        Weighted mean of the features.
+    by_features : bool
+        Whether of features rather than of rows.
+    """
     left, right = (columns, rows) if by_features else (rows, columns)
     if not sparse.issparse(rows):
         return np.asarray(left @ right)

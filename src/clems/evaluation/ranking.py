@@ -1,17 +1,33 @@
-"""Scores of rankings: precision, recall, nDCG and propensity-scored precision at k of real-valued scores of labels."""
+"""Scores of rankings: precision, recall, nDCG and propensity-scored precision at k of real-valued scores of labels.
+
+The map of the module: `ranking_scores`, the table of them; `Ranking`, each of them as a criterion of experiments, by
+the name that tables give it; and `scores_of`, what a model ranks labels by.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from clems.arrays import Integers, canonical, row_blocks
+from clems.arrays import Integers, Weights, canonical, row_blocks
 from clems.checks import check_count
-from clems.costs.at_k import discounts, greatest_sums, weights_of_hits
+from clems.costs.at_k import (
+    PropensityCost,
+    discounts,
+    greatest_sums,
+    ndcg_at,
+    precision_at,
+    psp_at,
+    recall_at,
+    weights_of_hits,
+)
+from clems.costs.criteria import Criterion
 from clems.costs.label_prices import names_of_pair
 from clems.labels.matrix import as_labels
 from clems.wording import first_few
@@ -78,6 +94,64 @@ def ranking_scores(Y: Any, scores: Any, k: int | Iterable[int] = (1, 3, 5), prop
             float(worth[:, :one].sum() / total) if total else 0.0 for one, total in zip(ks, best, strict=True)
         ]
     return pd.DataFrame(scores_at, index=pd.Index(ks, name="k"))
+
+
+RANKINGS = {  # by the name before @k: the column of `ranking_scores`, and the cost of label sets that goes with it
+    "P": ("precision", precision_at),
+    "R": ("recall", recall_at),
+    "nDCG": ("ndcg", ndcg_at),
+    "PSP": ("psp", psp_at),
+}
+RANKING = re.compile(rf"({'|'.join(RANKINGS)})@([1-9]\d{{0,5}})")
+
+
+@dataclass(frozen=True)
+class Ranking(Criterion):
+    """A criterion of labels in order, such as P@3: measured of scores, while decisions of label sets have its `cost`.
+
+    Attributes
+    ----------
+    column : str
+        Column of `ranking_scores`.
+    k : int
+        How many labels count.
+    """
+
+    column: str = "precision"
+    k: int = 1
+    of_single_rows = False
+
+    def measure(self, Y: Any, P: Any, weight: Weights = None) -> float:
+        """Compute the value for truths and scores; rows count alike."""
+        if weight is not None:
+            raise ValueError(f"{self.name} takes no sample weights.")
+        propensities = None
+        if isinstance(self.cost, PropensityCost):
+            propensities = 1 / self.cost.checked_weights(Y.shape[1])
+        return float(ranking_scores(Y, P, self.k, propensities).loc[self.k, self.column])
+
+
+def ranking_named(name: str) -> Ranking | None:
+    """Find a criterion of rankings by its name, such as P@3, nDCG@5 or PSP@1; None if there is none."""
+    match = RANKING.fullmatch(name)
+    if match is None:
+        return None
+    column, cost_at = RANKINGS[match[1]]
+    k = int(match[2])
+    return Ranking(name, name, True, cost_at(k), column, k)
+
+
+def ranks_labels(model: Any) -> bool:
+    """Whether a model has scores to rank labels by: probabilities, or scores that a threshold is compared with."""
+    return hasattr(model, "predict_proba") or hasattr(model, "predict_scores")
+
+
+def scores_of(model: Any, X: Any) -> Any:
+    """Return what a fitted model ranks labels by, an array or CSR array of shape (n, K); None if it ranks none."""
+    if hasattr(model, "predict_scores"):
+        return model.predict_scores(X)
+    scores = model.predict_proba(X) if hasattr(model, "predict_proba") else None
+    return scores if getattr(scores, "ndim", 0) == 2 else None  # classifiers of several outputs return lists
 
 
 def ranked_labels(scores: Any, k: int) -> Integers:

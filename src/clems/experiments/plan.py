@@ -10,9 +10,10 @@ from typing import Any
 
 from clems.costs.cost import Cost
 from clems.costs.formulas import COSTS
+from clems.evaluation.ranking import ranking_named, ranks_labels
 from clems.experiments.identity import model_checksum
 from clems.experiments.spec import Entry, Spec, SpecError
-from clems.experiments.trial import Trial
+from clems.experiments.trial import Trial, built
 from clems.learners import LEARNERS
 from clems.learners.base import MultiLabelClassifier
 
@@ -112,8 +113,9 @@ def make_plan(spec: Spec) -> Plan:
     without_rule = {
         (name, criterion)
         for name, entry in spec.learners.items()
+        if entry.learner is not None
         for criterion in wanted[name]
-        if entry.learner is not None and not answers(entry.learner(**entry.parameters), criterion, own_costs)
+        if not answers(entry.learner(**_parameters(entry)), criterion, own_costs)
     }
     costs_of = {
         name: [cost for cost in criteria if (name, cost) not in without_rule] for name, criteria in wanted.items()
@@ -155,8 +157,18 @@ def make_plan(spec: Spec) -> Plan:
     return Plan(spec, planned, without_rule)
 
 
+def _parameters(entry: Entry) -> dict[str, Any]:
+    """Return the parameters of an entry; estimators of a package that is not installed stay descriptions."""
+    return built(entry.parameters) if entry.is_installed else entry.parameters
+
+
 def answers(learner: MultiLabelClassifier, criterion: str, own_costs: Mapping[str, Cost]) -> bool:
-    """Whether a learner has an answer for a criterion: it has a rule for it, or takes no cost at all."""
+    """Whether a learner has an answer for a criterion: it has a rule for it, or takes no cost at all.
+
+    A criterion of rankings, such as P@3, wants scores of labels, too.
+    """
+    if ranking_named(criterion) and not ranks_labels(learner):
+        return False
     if not (learner.cost_sensitive or learner.cost_at_predict):
         return True
     cost = own_costs.get(criterion, COSTS.get(criterion))

@@ -20,15 +20,17 @@ from clems.costs.criteria import CRITERIA, known_criterion
 from clems.costs.formulas import calls, get_cost
 from clems.costs.text import read_cost
 from clems.datasets import Dataset, load_dataset, read_dataset
-from clems.datasets.catalogue import CATALOGUE
+from clems.datasets.catalogue import CATALOGUE, find_given_rows
 from clems.datasets.dataset import stack
+from clems.datasets.given_rows import read_given_rows
+from clems.evaluation.ranking import RANKINGS, ranking_named
 from clems.experiments.identity import fingerprint
 from clems.experiments.output.kinds import KINDS
 from clems.experiments.trial import GIVEN, TRAINING_FILE, Data, built
 from clems.learners import LEARNERS
 from clems.learners.base import MultiLabelClassifier
 from clems.learners.pipeline import steps_of
-from clems.wording import did_you_mean
+from clems.wording import did_you_mean, plural
 
 DEPTHS = [5, 10, 15, 20, 25, 30, 35]  # those of the paper
 SET_BY_TRIALS = ("cost", "random_state", "n_jobs", "verbose")  # parameters that a spec does not set
@@ -76,7 +78,8 @@ class SplitSpec(_Part):
     Attributes
     ----------
     kind : {"random", "published"}
-        At random, or in the training and test files that a dataset is published with.
+        At random, or as a dataset is published: in training and test files, or by row numbers of both, of which each
+        repetition has its own.
     train, validation, test : float
         Shares of the rows of a random split. Of a published one `validation` is a share of the training file: depths
         are chosen by training on the rest of it, and what is tested is then trained on all of it.
@@ -357,10 +360,11 @@ class Spec(_Part):
                     "and [data] adds your own"
                 )
         for key, name in self._criteria_and_costs():
-            if name not in self.costs and known_criterion(name) is None:
-                allowed = ", ".join([*sorted(CRITERIA), *calls()])
+            ranks = key == "criteria" and ranking_named(name) is not None
+            if name not in self.costs and known_criterion(name) is None and not ranks:
+                allowed = ", ".join([*sorted(CRITERIA), *calls(), *(f"{one}@k" for one in RANKINGS)])
                 raise ValueError(f"{key}: there is no criterion {name!r}; allowed are {allowed} and those of [costs]")
-        if taken := [name for name in self.costs if known_criterion(name) is not None]:
+        if taken := [name for name in self.costs if known_criterion(name) or ranking_named(name)]:
             raise ValueError(f"costs.{taken[0]}: the package has a criterion of this name; call yours otherwise")
         for key, names in (("datasets", self.datasets), ("criteria", self.criteria)):
             if repeated := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
@@ -393,6 +397,16 @@ class Spec(_Part):
 
     def load(self, name: str) -> Data:
         """Load a dataset of the experiment, with its published division if the split needs that."""
+        published = self.split.kind == "published" and name not in self.data
+        if published and (files := find_given_rows(name)):
+            whole = self._dataset(name, "all")
+            given = read_given_rows(*files, whole.X.shape[0])
+            if (wanted := self.repetitions_on.get(name, self.repetitions)) > given.repetitions:
+                raise SpecError(
+                    f"{files[0]} has {plural(given.repetitions, 'column')}, each for one repetition; repetitions is "
+                    f"{wanted}."
+                )
+            return Data(whole, given=given)
         if self.split.has_files(name):
             train, test = (self._dataset(name, file) for file in self.split.files(name))
             return Data(stack(train, test), train.X.shape[0])
@@ -413,9 +427,16 @@ class Spec(_Part):
         return fingerprint(self._dataset(name, "all") if name in self.data else None, self.own_costs())
 
     def own_costs(self) -> dict[str, Cost]:
-        """Resolve the costs of the user, by name, and those of numbers that it names, such as ``precision_at(3)``."""
+        """Resolve the costs of the user, by name, and those of numbers that it names.
+
+        These are ``precision_at(3)`` and the like, and the costs of label sets that go with rankings, such as P@3.
+        """
         listed = {*self.costs, *CRITERIA}
-        of_numbers = {name: _cost(name, name) for _, name in self._criteria_and_costs() if name not in listed}
+        of_numbers = {
+            name: _cost(name, ranking.cost if (ranking := ranking_named(name)) else name)
+            for _, name in self._criteria_and_costs()
+            if name not in listed
+        }
         return of_numbers | {name: _cost(name, given) for name, given in self.costs.items()}
 
 

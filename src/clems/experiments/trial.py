@@ -21,7 +21,9 @@ from clems.costs.cost import Cost
 from clems.costs.criteria import CRITERIA, Criterion, get_criterion, known_criterion
 from clems.costs.text import function_of
 from clems.datasets import Dataset
+from clems.datasets.given_rows import GivenRows
 from clems.evaluation.answers import at_half
+from clems.evaluation.ranking import Ranking, ranking_named, scores_of
 from clems.experiments.environment import blas, versions
 from clems.experiments.identity import digest
 from clems.learners import LEARNERS
@@ -45,10 +47,13 @@ class Data:
         All rows.
     n_train : int or None
         How many of them, the first, are the training rows of a published split; None if it comes without one.
+    given : GivenRows or None
+        Numbers of the training and test rows of each repetition, if it is published with these.
     """
 
     whole: Dataset
     n_train: int | None = None
+    given: GivenRows | None = None
 
 
 @dataclass(frozen=True)
@@ -130,6 +135,13 @@ def parts_of(trial: Trial, data: Data) -> Parts:
     """Divide the rows of a dataset."""
     kind, train, validation, test = trial.split
     n = data.whole.X.shape[0]
+    if data.given is not None:
+        given_train, given_test = data.given.of(trial.repetition)
+        if kind == "swapped":
+            given_train, given_test = given_test, given_train
+        order = np.random.RandomState(trial.seed_for("split")).permutation(given_train)
+        cut = len(order) - int(validation * len(order))
+        return Parts(order[:cut], order[cut:], given_test, order)
     known = n if kind == "random" or data.n_train is None else data.n_train
     order = np.random.RandomState(trial.seed_for("split")).permutation(known)
     if kind.endswith(TRAINING_FILE):
@@ -183,6 +195,7 @@ def run_trial(trial: Trial, data: Data, costs: Mapping[str, Cost]) -> dict[str, 
         name: cost.for_labels(data.whole.label_names, propensities(Y[parts.train])) for name, cost in costs.items()
     }
     criteria = {**CRITERIA, **{name: criterion_of(name, cost) for name, cost in costs.items()}}
+    criteria |= {name: replace(ranking, cost=costs[name]) for name in costs if (ranking := ranking_named(name))}
     others = [costs.get(cost, cost) for cost in trial.costs] if trial.decides_for_others else []
 
     def fit(rows: Rows) -> tuple[Any, float]:
@@ -359,17 +372,29 @@ def _measured(
     features = _taken(X, rows)
     learner, features = reach(model, features)[:2] if ends_in_learner(model) else (model, features)
     answers = _answers(learner, features, costs)
+    rankings = {name: one for name, one in criteria.items() if isinstance(one, Ranking)}
+    criteria = {name: one for name, one in criteria.items() if name not in rankings}
+    begin = process_time()
+    ranked = _ranked(learner, features, Y[rows], rankings)
+    aside = process_time() - begin
     values: list[Values | None] = [
-        {name: _rounded(criterion(Y[rows], predicted)) for name, criterion in criteria.items()}
+        {name: _rounded(criterion(Y[rows], predicted)) for name, criterion in criteria.items()} | ranked
         for predicted in answers.predictions
     ]
     beside: list[Values] = [{} if mean is None else {"expected": mean} for mean in answers.expected]
     if answers.half is not None:
         begin = process_time()
         for one, name in zip(beside, names, strict=True):
-            one["half"] = _rounded(criteria[name](Y[rows], answers.half))
-        return values, beside, answers.seconds + process_time() - begin
-    return values, beside, answers.seconds
+            if name in criteria:
+                one["half"] = _rounded(criteria[name](Y[rows], answers.half))
+        return values, beside, answers.seconds + aside + process_time() - begin
+    return values, beside, answers.seconds + aside
+
+
+def _ranked(model: Any, X: Any, Y: Any, rankings: Mapping[str, Ranking]) -> Values:
+    """Measure how a model ranks labels, if that is asked for and it does."""
+    scores = scores_of(model, X) if rankings else None
+    return {} if scores is None else {name: _rounded(one.measure(Y, scores)) for name, one in rankings.items()}
 
 
 class _Answered(NamedTuple):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from clems.arrays import Labels, Weights
+from clems.arrays import Floats, Labels, Weights
 from clems.checks import check_components, check_count, check_number
 from clems.costs.cost import Cost
-from clems.embedding.bayesian_sensing import LEAST, label_probabilities, sense
+from clems.embedding.bayesian_sensing import LEAST, read_labels, sense
 from clems.embedding.pursuit import random_code
 from clems.labels.matrix import as_dense, split_missing
 from clems.learners.base import Profile
@@ -19,17 +19,21 @@ from clems.learners.by_posterior import PosteriorClassifier
 from clems.learners.depth_path import DepthPath
 from clems.learners.regression import fit_regressor, make_regressor, predict_codes
 from clems.model_selection import held_out
+from clems.posterior.calibration import Calibrator, Unchanged, calibrate_each, calibrated
 from clems.posterior.distribution import Posterior
 from clems.posterior.independent import IndependentPosterior
+
+DIGITS = 5  # of expected labels: trees keep codes with about seven
+METHODS = ("sigmoid", "isotonic")  # of calibration: expectations that are cut off are no probabilities yet
 
 
 class BCS(PosteriorClassifier, DepthPath):
     """Bayesian compressed sensing: random combinations of labels with their uncertainty; **labels may be missing**.
 
-    As in CS a regressor learns random combinations of the labels, but what it predicts is read as a noisy measurement
-    of Gaussian labels, each with its own variance. Labels that are rare or that few combinations tell are uncertain,
-    and every label gets a probability; labels are decided from these for any cost. NaN in Y is a label that nobody has
-    looked at: it is inferred from the features and the labels beside it.
+    As in CS a regressor learns random combinations of the labels, but what it predicts is read by a model in which
+    labels are Gaussian, each with its own variance. The labels that it expects become probabilities, by a calibration
+    learned on held-out rows, and labels are decided from these for any cost. NaN in Y is a label that nobody has looked
+    at: it is inferred from the features and the labels beside it.
 
     Parameters
     ----------
@@ -47,8 +51,8 @@ class BCS(PosteriorClassifier, DepthPath):
     n_rounds : int, default=10
         Most turns of the inference of missing labels.
     n_folds : int or None, default=2
-        By how many folds rows are held out to see how exact codes are predicted; None takes the regressor's own
-        training rows, which forests predict far better than new ones.
+        By how many folds rows are held out to see how exact codes are predicted and to calibrate probabilities. None
+        calibrates nothing: expected labels, cut off at 0 and 1, are the probabilities.
     estimator : estimator, default=None
         Any scikit-learn regressor; one with a single output is fitted once per dimension. None is a forest,
         :func:`clems.trees.growing.default_forest`.
@@ -72,9 +76,11 @@ class BCS(PosteriorClassifier, DepthPath):
     variances_ : ndarray of shape (K,)
         1 / E[α], the variance of each label.
     code_variances_ : ndarray of shape (M,)
-        Mean squared errors of the predicted codes, and the noise.
+        Mean squared errors of the predicted codes.
     spread_ : ndarray of shape (K,)
-        What remains of the variance of each label when codes are known.
+        What remains of the variance of each label when codes are predicted.
+    calibrators_ : list
+        What makes probabilities of the expected labels, one for each label.
     estimator_ : estimator
         Fitted regressor.
     cost_ : Cost
@@ -91,8 +97,8 @@ class BCS(PosteriorClassifier, DepthPath):
     From memory of the paper. Published, every row has precisions α of its own, which makes its labels sparse and takes
     a matrix inverse for each row and turn; here a label has one for all rows, learned from how often it is there, and
     labels are taken about their mean. Published, a label is predicted where its expectation exceeds a threshold; here
-    the Gaussian evidence of the codes is put together with the label's frequency to the probability of 1 against 0, and
-    labels are taken for independent given these.
+    expectations are calibrated by :mod:`clems.posterior.calibration`: a sigmoid for each label, or a rising function if
+    held-out rows are clearly for it. Labels are taken for independent given these probabilities.
 
     References
     ----------
@@ -114,7 +120,7 @@ class BCS(PosteriorClassifier, DepthPath):
 
     profile = Profile(
         "reduction",
-        "evidence of Gaussian labels",
+        "expectation of Gaussian labels",
         "n K M + M³, 2 F",
         "n K",
     )
@@ -156,36 +162,50 @@ class BCS(PosteriorClassifier, DepthPath):
         known = None if missing is None else ~missing
         self.mean_ = mean_of_known(labels, known, weight)
         self.components_ = random_code(size, Y.shape[1], random_state)
-        targets = as_dense(labels) - self.mean_
+        dense = as_dense(labels)
         noise = max(noise, LEAST)
-        found = sense(X, targets, self.components_, known, weight, ridge=ridge, noise=noise, n_rounds=n_rounds)
+        found = sense(
+            X, dense - self.mean_, self.components_, known, weight, ridge=ridge, noise=noise, n_rounds=n_rounds
+        )
         self.codes_, self.variances_ = found.codes, found.variance
         self.estimator_ = fit_regressor(regressor, X, self.codes_, weight)
         self._say(f"regressor: {type(self.estimator_).__name__} of {size} codes")
-        squares = np.empty(self.codes_.shape)
-        for others, part in held_out(X.shape[0], n_folds, random_state):
+        predicted, fold = np.empty(self.codes_.shape), np.empty(X.shape[0], np.intp)
+        whole = n_folds is None or X.shape[0] == 1
+        for number, (others, part) in enumerate(held_out(X.shape[0], n_folds, random_state)):
             fitted = self.estimator_
-            if n_folds is not None and X.shape[0] > 1:
+            if not whole:
                 own = None if weight is None else weight[others]
                 fitted = fit_regressor(make_regressor(self, random_state), X[others], self.codes_[others], own)
-            squares[part] = (self.codes_[part] - predict_codes(fitted, X[part])) ** 2
-        errors = np.average(squares, axis=0, weights=weight)
-        self.code_variances_ = errors + (noise if errors.max() > LEAST else LEAST)
-        _, _, self.spread_ = label_probabilities(
-            self.codes_[:1], self.components_, self.mean_, self.variances_, self.code_variances_
-        )
+            predicted[part], fold[part] = predict_codes(fitted, X[part]), number
+        errors = self.codes_ - predicted
+        rows = np.ones(len(errors)) if weight is None else weight
+        covariance = (errors * rows[:, None]).T @ errors / rows.sum()
+        self.code_variances_ = covariance.diagonal()
+        noise = noise if self.code_variances_.max() > LEAST else LEAST  # codes that are exact are read exactly
+        self._gain, self.spread_ = read_labels(self.components_, self.variances_, noise, covariance)
+        self.calibrators_: list[Calibrator] = [Unchanged()] * len(self.mean_)
+        if not whole:
+            self.calibrators_ = calibrate_each(self._expected(predicted), dense, weight, fold, METHODS, known)
 
     @property
     def depth_path(self) -> bool:  # type: ignore[override]
-        """Whether the depth of trees is for you to choose: what is known of errors stays that of whole trees."""
-        return True
+        """Whether the depth of trees is for you to choose; calibration is of one depth."""
+        return self.n_folds is None
+
+    def at_depth(self, depth: int) -> Self:
+        """Return the model with its trees cut at a depth; not of one that is calibrated."""
+        if not self.depth_path:
+            raise ValueError("at_depth is for n_folds=None: probabilities are calibrated for trees as they are.")
+        return super().at_depth(depth)
+
+    def _expected(self, codes: Floats) -> Floats:
+        """Return the labels that predicted codes let expect, cut off at 0 and 1, shape (n, K)."""
+        return np.clip(np.round(codes @ self._gain + self.mean_, DIGITS), 0, 1)
 
     def _posterior(self, X: Any) -> Posterior:
-        codes = predict_codes(self.estimator_, X)
-        probability, _, _ = label_probabilities(
-            codes, self.components_, self.mean_, self.variances_, self.code_variances_
-        )
-        return IndependentPosterior(np.round(probability, 9))
+        expected = self._expected(predict_codes(self.estimator_, X))
+        return IndependentPosterior(np.round(calibrated(expected, self.calibrators_), 9))
 
     def _replace_estimators(self, new: Callable[[Any], Any]) -> None:
         self.estimator_ = new(self.estimator_)

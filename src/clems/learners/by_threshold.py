@@ -30,7 +30,31 @@ class _WithThreshold:
         return True if model is None else bool(model._chooses)
 
 
-class ThresholdClassifier(DepthPath, MultiLabelClassifier):
+class ScoringClassifier(MultiLabelClassifier):
+    """A multi-label classifier that scores labels."""
+
+    @abstractmethod
+    def _scores(self, X: Any) -> Floats:
+        """Scores of a block of checked rows, shape (n, K): about 1 for labels that are there, 0 for others."""
+
+    def predict_scores(self, X: Any) -> Any:
+        """Score the labels of new rows: those above `threshold_` are predicted, and labels are ranked by them.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        ndarray or CSR array of shape (n, K)
+            Greater where a label is likelier; no probabilities.
+        """
+        scores = [*self._by_blocks(self._scores, X)]
+        return sparse.vstack(scores, "csr") if sparse.issparse(scores[0]) else np.concatenate(scores)
+
+
+class ThresholdClassifier(DepthPath, ScoringClassifier):
     """A multi-label classifier that scores labels and predicts those above a threshold, one for all labels.
 
     A learner says how it fits, and what the scores of a block of rows are. It has the parameters `cost`, `threshold`
@@ -49,10 +73,6 @@ class ThresholdClassifier(DepthPath, MultiLabelClassifier):
     threshold: float | str | None
     n_folds: int | None
     threshold_: float
-
-    @abstractmethod
-    def _scores(self, X: Any) -> Floats:
-        """Scores of a block of checked rows, shape (n, K): about 1 for labels that are there, 0 for others."""
 
     @property
     def _chooses(self) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
-from clems.arrays import Floats, Labels, Weights
+from clems.arrays import Bits, Floats, Labels, Weights
 from clems.checks import check_components, check_count, check_number
 from clems.costs.cost import Cost
 from clems.embedding.candidates import choose_candidates
@@ -20,15 +21,23 @@ from clems.learners.by_division import DividedClassifier, Problem
 from clems.learners.by_linear_code import variation_of, weighted_mean
 from clems.learners.by_posterior import PosteriorClassifier
 from clems.model_selection import held_out
+from clems.posterior.calibration import Calibrator, Unchanged, calibrate_each, calibrated
 from clems.posterior.chains import probability
 from clems.posterior.distribution import Posterior
 from clems.posterior.given import IMPOSSIBLE
 from clems.posterior.independent import IndependentPosterior
-from clems.posterior.mean_field import mean_field
-from clems.posterior.votes import shares_of_scores
+from clems.posterior.mean_field import TOL, mean_field
+from clems.posterior.one_standard_error import log_loss_per_row
+from clems.posterior.votes import choose_powers, shares_of_scores
 
 DECODINGS = ("mean_field", "observed")
 EXACT = 1e-6  # the least variance of a predicted variate, beside its own
+BESIDE = (1.0, 0.3, 0.1, 0.03, 0.01, 0.0)  # 1 / λ to choose from
+DOUBT = 1e-3  # least probability of a label where label vectors are weighed and the balance is chosen
+POWERS = (2.0 ** np.arange(2, -7, -1)).tolist()  # sharpness of what label vectors score, to choose from
+ROUGHLY = 1e-4  # change of a probability that is none where the balance is chosen
+ROWS = 2000  # held-out rows that these are chosen on
+METHODS = ("sigmoid", "isotonic")  # of calibration: mean field is surer than it should be
 
 
 class CCAOC(PosteriorClassifier, DividedClassifier):
@@ -47,18 +56,22 @@ class CCAOC(PosteriorClassifier, DividedClassifier):
     n_components : int, float or None, default=None
         Number of variates: a number, a multiple of the number of labels K as a float, or None for K. There are no more
         than the rank of the labels.
-    balance : float, default=1.0
-        How much the classifiers count beside the variates, λ.
+    balance : float or "auto", default="auto"
+        How much the classifiers count beside the variates, λ. "auto" chooses it on held-out rows, where it then
+        calibrates probabilities: variates are predicted from the same features as the labels and repeat in part what
+        their classifiers say. A number is the published rule, which counts both as if they were independent.
     decoding : {"mean_field", "observed"}, default="mean_field"
         "mean_field" finds the independent labels that agree best with both, as published; any label vector may be
-        predicted. "observed" weighs the label vectors of training, exactly, each by its frequency too.
+        predicted. "observed" weighs the label vectors of training, exactly, each by its frequency too; with
+        ``balance="auto"`` how much each counts is chosen.
     ridge : float, default=1.0
         Penalty of squared coefficients of the features, as `alpha` of scikit-learn's Ridge.
     label_ridge : float, default=1.0
         Penalty of squared coefficients of the labels, as in `CCA`.
     n_folds : int or None, default=2
-        By how many folds rows are held out to see how exact the variates are predicted; None takes the training rows,
-        which a regression on many features fits too well.
+        By how many folds rows are held out to see how exact the variates are predicted, and to choose the balance;
+        these take classifiers of their own. None takes the training rows, which a regression on many features fits too
+        well, and a balance of 1.
     estimator : estimator, default=None
         Any scikit-learn classifier with `predict_proba`; None is a forest,
         :func:`clems.trees.growing.default_classifier`.
@@ -79,6 +92,12 @@ class CCAOC(PosteriorClassifier, DividedClassifier):
         Canonical correlations, greatest first.
     variances_ : ndarray of shape (d,)
         Mean squared errors of the predicted variates.
+    balance_ : float
+        λ; infinite if variates do not count.
+    sharpness_, prior_power_ : float
+        What log scores of label vectors, and their log frequencies, are multiplied by in the decoding "observed".
+    calibrators_ : list
+        What calibrates the probabilities of the decoding "mean_field", one for each label.
     candidates_ : CandidateSet
         Label vectors of training.
     estimators_ : list
@@ -118,7 +137,7 @@ class CCAOC(PosteriorClassifier, DividedClassifier):
     profile = Profile(
         "expansion",
         "correlation, then the bound of the evidence",
-        "n d min(n, d) + K³, K F",
+        "n d min(n, d) + K³, 2 K F",
         "d² or n², K²",
     )
 
@@ -127,7 +146,7 @@ class CCAOC(PosteriorClassifier, DividedClassifier):
         cost: str | Cost | Callable[[Any, Any], Any] = "f1",
         *,
         n_components: int | float | None = None,
-        balance: float = 1.0,
+        balance: float | str = "auto",
         decoding: str = "mean_field",
         ridge: float = 1.0,
         label_ridge: float = 1.0,
@@ -155,7 +174,7 @@ class CCAOC(PosteriorClassifier, DividedClassifier):
         K = Y.shape[1]
         size = min(check_components(self.n_components, K), K)
         ridge, label_ridge = check_number(self.ridge, "ridge"), check_number(self.label_ridge, "label_ridge")
-        self._balance = check_number(self.balance, "balance")
+        balance = None if _is_auto(self.balance) else check_number(self.balance, "balance", "'auto' or ")
         n_folds = None if self.n_folds is None else check_count(self.n_folds, "n_folds", least=2)
         if self.decoding not in DECODINGS:
             raise ValueError(f"decoding must be one of {', '.join(map(repr, DECODINGS))}; got {self.decoding!r}.")
@@ -172,44 +191,126 @@ class CCAOC(PosteriorClassifier, DividedClassifier):
         variates = np.asarray(labels @ self.directions_)
         self._coef, self._intercept = smooth.coefficients(variates)
         self._exponent = smooth.exponent
-        squares = np.empty(variates.shape)
-        for others, part in held_out(X.shape[0], n_folds, random_state):
+        whole = n_folds is None or X.shape[0] == 1
+        folds, predicted = held_out(X.shape[0], n_folds, random_state), np.empty(variates.shape)
+        for others, part in folds:
             own = None if weight is None else weight[others]
-            whole = n_folds is None or X.shape[0] == 1
-            known = smooth if whole else ridge_smoother(X[others], own, ridge)
-            squares[part] = (variates[part] - known.predict(X[part], variates[others])) ** 2
-        self.variances_ = np.average(squares, axis=0, weights=weight) + EXACT
+            known = smooth if whole else ridge_smoother(X[others], own, ridge, factorise=smooth.factor is not None)
+            predicted[part] = known.predict(X[part], variates[others])
+        self.variances_ = np.average((variates - predicted) ** 2, axis=0, weights=weight) + EXACT
         self.candidates_ = choose_candidates(Y, "observed", self.cost_, random_state, weight)
         self._say(f"variates: {len(self.variances_)}, the first with a correlation of {self.correlations_[0]:.3g}")
         dense = as_dense(Y)
+        self.estimators_ = self._fit_labels(prototypes, X, dense, weight)
+        self._weights, self.sharpness_, self.prior_power_ = (1.0 if balance is None else balance, 1.0), 1.0, 1.0
+        self.calibrators_: list[Calibrator] = [Unchanged()] * K
+        if balance is None and not whole:
+            self._choose(X, dense, np.round(predicted, 9), weight, folds, random_state)
+        counts, beside = self._weights
+        self.balance_ = counts / beside if beside else np.inf
+
+    def _fit_labels(self, prototypes: Any, X: Any, labels: Bits, weight: Weights) -> list[Any]:
+        """Fit a classifier to each label."""
         problems = (
-            Problem(name, dense[:, :0], label, weight)
-            for name, label in zip(self.classes_.tolist(), dense.T, strict=True)
+            Problem(name, labels[:, :0], label, weight)
+            for name, label in zip(self.classes_.tolist(), labels.T, strict=True)
         )
-        self.estimators_ = self._fit_each(prototypes, X, problems)
+        return self._fit_each(prototypes, X, problems)
+
+    def _choose(
+        self,
+        X: Any,
+        labels: Bits,
+        predicted: Floats,
+        weight: Weights,
+        folds: list[tuple[Any, Any]],
+        random_state: np.random.RandomState,
+    ) -> None:
+        """Choose how much variates count beside classifiers, on held-out rows, and calibrate there."""
+        parts = []
+        for number, (others, part) in enumerate(folds):
+            own = None if weight is None else weight[others]
+            kept = part[: -(-ROWS // len(folds))]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # about labels that too few of these rows have
+                prototypes = self._prototypes(labels.shape[1], own, random_state)
+                fitted = self._fit_labels(prototypes, X[others], labels[others], own)
+            parts.append((kept, probabilities(fitted, X[kept]), predicted[kept], np.full(len(kept), number)))
+        rows, p, values, fold = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        own_weight = None if weight is None else weight[rows]
+        if self._decoding == "observed":
+            truth, prior = self.candidates_.index[rows], self._prior()
+            p = np.clip(p, DOUBT, 1 - DOUBT)
+            choices = [
+                (*choose_powers(self._evidence(p, values, (1.0, one)), prior, truth, own_weight, POWERS), one)
+                for one in BESIDE
+            ]
+            best = int(np.round([loss for _, _, loss, _ in choices], 9).argmin())
+            self.sharpness_, self.prior_power_, loss, beside = choices[best]
+        else:
+            tried = [self._marginals(p, values, (1.0, one), ROUGHLY) for one in BESIDE]
+            losses = np.round([np.average(log_loss_per_row(q, labels[rows]), weights=own_weight) for q in tried], 9)
+            best = int(losses.argmin())
+            loss, beside = losses[best], BESIDE[best]
+            self.calibrators_ = calibrate_each(tried[best], labels[rows], own_weight, fold, METHODS)
+        self._weights = (1.0, beside)
+        self._say(f"balance: {np.inf if not beside else 1 / beside:g}, log loss {loss:.3g}")
+
+    @property
+    def depth_path(self) -> bool:  # type: ignore[override]
+        """Whether the depth of trees is for you to choose; a balance is chosen for trees as they are."""
+        return self.n_folds is None or not _is_auto(self.balance)
+
+    def at_depth(self, depth: int) -> Self:
+        """Return the model with its trees cut at a depth; not of one whose balance was chosen."""
+        if not self.depth_path:
+            raise ValueError("at_depth is for a given balance: this one was chosen for trees as they are.")
+        return super().at_depth(depth)
 
     def _posterior(self, X: Any) -> Posterior:
-        p = np.column_stack([probability(estimator, X) for estimator in self.estimators_])
+        p = probabilities(self.estimators_, X)
         values = np.round(np.asarray(doubled(X, self._exponent) @ self._coef + self._intercept), 9)
         if self._decoding == "observed":
-            return Posterior(self.candidates_.labels, shares_of_scores(self._scores(p, values)))
-        power = self._balance  # p^λ, normalised
-        yes, no = p**power, (1 - p) ** power
-        return IndependentPosterior(
-            np.round(mean_field(yes / (yes + no), values, self.directions_.T, 1 / self.variances_), 8)
-        )
+            if not self.depth_path:
+                p = np.clip(p, DOUBT, 1 - DOUBT)
+            evidence = self.sharpness_ * self._evidence(p, values, self._weights)
+            return Posterior(self.candidates_.labels, shares_of_scores(evidence + self.prior_power_ * self._prior()))
+        marginals = calibrated(self._marginals(p, values, self._weights), self.calibrators_)
+        return IndependentPosterior(np.round(marginals, 8))
 
-    def _scores(self, p: Floats, values: Floats) -> Floats:
-        """Log scores of the candidates: λ log p(S) − ½ Σ_k s_k⁻² (v_kᵀS − m_k)² + log frequency, shape (n, L)."""
+    def _marginals(self, p: Floats, values: Floats, weights: tuple[float, float], tol: float = TOL) -> Floats:
+        """Marginals of labels by mean field, classifiers and variates with a weight each, shape (n, K)."""
+        power, beside = weights
+        yes, no = p**power, (1 - p) ** power  # p^λ, normalised
+        if not beside:
+            return np.asarray(yes / (yes + no))
+        return np.round(mean_field(yes / (yes + no), values, self.directions_.T, beside / self.variances_, tol), 8)
+
+    def _prior(self) -> Floats:
+        """Log frequencies of the candidates."""
+        frequency = self.candidates_.frequency
+        return np.asarray(np.log(np.maximum(frequency / frequency.sum(), IMPOSSIBLE)))
+
+    def _evidence(self, p: Floats, values: Floats, weights: tuple[float, float]) -> Floats:
+        """Log scores of the candidates: λ log p(S) − τ ½ Σ_k s_k⁻² (v_kᵀS − m_k)², of shape (n, L)."""
+        power, beside = weights
         candidates = self.candidates_.labels.astype(np.float64)
         yes, no = (np.log(np.maximum(part, IMPOSSIBLE)) for part in (p, 1 - p))
-        scores = self._balance * (yes @ candidates.T + no @ (1 - candidates.T))
+        scores = power * (yes @ candidates.T + no @ (1 - candidates.T))
         scale = 1 / np.sqrt(self.variances_)
         own, wanted = (candidates @ self.directions_) * scale, values * scale
         # ‖a − b‖² by the three products of which it consists
-        scores -= 0.5 * ((wanted**2).sum(axis=1)[:, None] + (own**2).sum(axis=1) - 2 * wanted @ own.T)
-        frequency = self.candidates_.frequency
-        return np.asarray(scores + np.log(np.maximum(frequency / frequency.sum(), IMPOSSIBLE)))
+        scores -= beside / 2 * ((wanted**2).sum(axis=1)[:, None] + (own**2).sum(axis=1) - 2 * wanted @ own.T)
+        return np.asarray(scores)
 
     def _replace_estimators(self, new: Callable[[Any], Any]) -> None:
         self.estimators_ = [new(estimator) for estimator in self.estimators_]
+
+
+def probabilities(estimators: list[Any], X: Any) -> Floats:
+    """Probabilities of labels by their classifiers, shape (n, K)."""
+    return np.column_stack([probability(estimator, X) for estimator in estimators])
+
+
+def _is_auto(balance: Any) -> bool:
+    return isinstance(balance, str) and balance == "auto"

@@ -122,8 +122,8 @@ class LEML(LinearEmbedding):
     profile = Profile(
         "reduction",
         "squared error of known labels, with a trace norm",
-        "200 n d M + K³, F",
-        "n K",
+        "n d min(n, d) + K³, F",
+        "d² or n², n K",
     )
 
     def __init__(

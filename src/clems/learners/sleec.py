@@ -26,7 +26,8 @@ from clems.embedding.factorisation import factorise
 from clems.embedding.neighbours import neighbour_scores
 from clems.embedding.ridge import REACH, doubled, exponent_of
 from clems.labels.distinct import distinct_rows
-from clems.learners.base import MultiLabelClassifier, Profile, new_seed
+from clems.learners.base import Profile, new_seed
+from clems.learners.by_threshold import ScoringClassifier
 from clems.learners.regression import fit_regressor, make_regressor, predict_codes
 from clems.model_selection import held_out
 
@@ -34,7 +35,7 @@ ROWS = 6000  # of a cluster, about
 SINGLE_REACH = 50  # as REACH, for features in single precision
 
 
-class SLEEC(MultiLabelClassifier):
+class SLEEC(ScoringClassifier):
     """Sparse local embeddings: points that preserve inner products of nearby label vectors, and a threshold.
 
     Rows are clustered by their features. In each cluster, label vectors are embedded so that the inner products of

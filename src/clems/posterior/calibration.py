@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, log1p
 from sklearn.isotonic import IsotonicRegression
 
@@ -266,6 +267,57 @@ def calibrate(
     method = chosen_method({name: losses[name] for name in methods}, weight)
     means = {name: float(np.average(loss, weights=weight)) for name, loss in losses.items()}
     return METHODS[method](values, Y, weight, are_scores), by_method[method], Calibration(method, means)
+
+
+def calibrate_each(
+    values: Floats,
+    Y: Bits,
+    weight: Weights,
+    fold: Integers,
+    methods: Sequence[str],
+    known: NDArray[np.bool_] | None = None,
+) -> list[Calibrator]:
+    """Calibrate probabilities of each label; those of a label that all rows have, or none, stay as they are.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, K)
+        Probabilities of held-out rows.
+    Y : ndarray of shape (n, K)
+        Their labels.
+    weight : ndarray of shape (n,) or None
+        Their sample weights.
+    fold : ndarray of shape (n,)
+        Number of the fold of each.
+    methods : sequence of str
+        Keys of `METHODS` to choose from, the simplest first.
+    known : ndarray of shape (n, K) or None
+        Which labels are known. If some are not, each label is calibrated by itself, on rows that it is known of.
+
+    Returns
+    -------
+    list of callable
+        What :func:`calibrated` applies.
+    """
+    calibrators: list[Calibrator] = [Unchanged()] * Y.shape[1]
+    for group in [np.arange(Y.shape[1])] if known is None else np.arange(Y.shape[1])[:, None]:
+        rows = np.arange(len(Y)) if known is None else np.flatnonzero(known[:, group[0]])
+        truth = Y[np.ix_(rows, group)]
+        varied = group[truth.min(axis=0, initial=1) < truth.max(axis=0, initial=0)]
+        if not len(varied):
+            continue
+        own = None if weight is None else weight[rows]
+        at = np.ix_(rows, varied)
+        found, _, _ = calibrate(values[at], Y[at], own, fold[rows], methods, are_scores=False)
+        for number, label in enumerate(varied.tolist()):
+            calibrators[label] = found.of_label(number)
+    return calibrators
+
+
+def calibrated(values: Floats, calibrators: Sequence[Calibrator]) -> Floats:
+    """Return probabilities, shape (n, K), of which each label has its own calibrator."""
+    each = [one(values[:, [label]]) for label, one in enumerate(calibrators)]
+    return np.column_stack([np.empty((len(values), 0)), *each])
 
 
 def chosen_method(losses: Mapping[str, Floats], weight: Weights) -> str:

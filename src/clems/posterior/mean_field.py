@@ -11,7 +11,7 @@ SWEEPS = 100  # most sweeps over the labels
 TOL = 1e-12  # change of a probability that is none
 
 
-def mean_field(p: Floats, values: Floats, directions: Floats, precision: Floats) -> Floats:
+def mean_field(p: Floats, values: Floats, directions: Floats, precision: Floats, tol: float = TOL) -> Floats:
     """Marginals q of the product distribution nearest to ``Π p_j^{y_j} (1 − p_j)^{1 − y_j} Π_k N(v_kᵀy; m_k, s_k²)``.
 
     Label by label, ``logit q_j ← logit p_j − ½ Σ_k s_k⁻² [v_kj² + 2 v_kj (Σ_{i≠j} v_ki q_i − m_k)]``, which is the best
@@ -27,6 +27,8 @@ def mean_field(p: Floats, values: Floats, directions: Floats, precision: Floats)
         Weights v of the labels in each.
     precision : ndarray of shape (d,)
         s⁻², how sure each prediction is.
+    tol : float
+        Change of a probability that is none.
 
     Returns
     -------
@@ -35,22 +37,23 @@ def mean_field(p: Floats, values: Floats, directions: Floats, precision: Floats)
     certain = (p == 0) | (p == 1)
     q = np.where(certain, p, np.clip(p, LEAST, 1 - LEAST))
     logit = np.log(np.clip(p, LEAST, 1)) - np.log(np.clip(1 - p, LEAST, 1))
-    squares = precision @ directions**2
+    # −½ Σ_k s_k⁻² (v_kᵀy − m_k)² is, but for a constant, Σ_j y_j b_j − ½ Σ_ij y_i y_j J_ij
+    scaled = precision[:, None] * directions
+    J, field = directions.T @ scaled, logit + values @ scaled  # field_j = logit p_j + b_j
+    diagonal = J.diagonal().copy()
+    J[np.diag_indices(len(J))] = 0
     active = np.arange(len(p))  # rows that still change, each until it does not, whatever the others do
     for _ in range(SWEEPS):
-        own, fixed = q[active], certain[active]
-        residual = own @ directions.T - values[active]  # Σ_i v_ki q_i − m_k
+        own, fixed, said = q[active], certain[active], field[active]
         largest = np.zeros(len(active))
         for j in range(p.shape[1]):
-            v = directions[:, j]
-            rest = residual - np.outer(own[:, j], v)
-            field = logit[active, j] - 0.5 * squares[j] - rest @ (precision * v)
-            new = np.where(fixed[:, j], own[:, j], 1 / (1 + np.exp(-np.clip(field, -500, 500))))
-            residual = rest + np.outer(new, v)
+            # logit q_j ← field_j − ½ J_jj − Σ_{i≠j} J_ij q_i
+            logit_q = said[:, j] - 0.5 * diagonal[j] - own @ J[:, j]
+            new = np.where(fixed[:, j], own[:, j], 1 / (1 + np.exp(-np.clip(logit_q, -500, 500))))
             largest = np.maximum(largest, np.abs(new - own[:, j]))
             own[:, j] = new
         q[active] = own
-        active = active[largest > TOL]
+        active = active[largest > tol]
         if not len(active):
             break
     return np.asarray(q)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clems.costs.criteria import Criterion, get_criterion, known_criterion
 from clems.costs.formulas import get_cost
+from clems.evaluation.ranking import ranking_named
 
 if TYPE_CHECKING:
     from clems.experiments.spec import Spec
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
 def criterion_named(name: str) -> Criterion:
     """Find the criterion of a name in records; one that the package does not know is a cost, so less is better."""
-    return known_criterion(name) or replace(get_criterion(get_cost(_of_records_only, name=name)), title=name)
+    found = known_criterion(name) or ranking_named(name)
+    return found or replace(get_criterion(get_cost(_of_records_only, name=name)), title=name)
 
 
 def _of_records_only(*_: Any) -> float:
