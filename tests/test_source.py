@@ -179,3 +179,10 @@ def test_a_stream_that_cannot_be_rewound():
             return self.rest.read(min(size, 7) if size >= 0 else 7)
 
     assert read_table(Pipe(), "y").X.shape == (50, 1)
+
+
+@pytest.mark.parametrize("encoding", ["zlib_codec", "rot13", "base64", "undefined", "utf-9"])
+def test_what_is_no_encoding_of_text_is_said(encoding):
+    """Python knows some that turn bytes into bytes, or text into text."""
+    with pytest.raises(ValueError, match=f"There is no encoding '{encoding}'; there are utf-8, latin-1"):
+        read_table(io.BytesIO(b"x,y\n1,1\n"), "y", encoding=encoding)

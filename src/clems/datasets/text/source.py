@@ -139,8 +139,9 @@ class Source(Origin):
 
     def __init__(self, origin: PathOrFile, limits: Limits | None = None, encoding: str = "utf-8") -> None:
         try:
-            self.encoding = codecs.lookup(encoding).name  # an unknown encoding is said before anything is opened
-        except LookupError:
+            "".encode(encoding)  # an unknown encoding, or one that is not of text, is said before anything is opened
+            self.encoding = codecs.lookup(encoding).name
+        except (LookupError, UnicodeError):
             raise ValueError(
                 f"There is no encoding {encoding!r}; there are utf-8, latin-1, cp1252 and others."
             ) from None
