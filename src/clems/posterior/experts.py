@@ -21,6 +21,7 @@ from clems.posterior.ridge_expert import Gaussian, Linear, fit_ridge
 
 SPARSE = 0.25  # share of entries other than 0 up to which features count as words do
 CALIBRATED = 1 << 20  # scores from which sigmoids are learned, at most
+MOST_CALIBRATED = 10_000  # rows of which these are, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +86,7 @@ def fit_ridge_expert(
     constant = constant_labels(Y)
     varied = np.flatnonzero(np.isnan(constant))
     weights = np.ones(Y.shape[0]) if weight is None else weight
-    some = max(len(rows), CALIBRATED // max(len(varied), 1))
+    some = max(len(rows), min(CALIBRATED // max(len(varied), 1), MOST_CALIBRATED))
     others = np.setdiff1d(np.arange(Y.shape[0]), rows)
     if len(rows) + len(others) > some:
         others = random_state.choice(others, some - len(rows), replace=False)
