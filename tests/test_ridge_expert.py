@@ -116,6 +116,7 @@ def test_some_landmarks_come_close_and_bound_memory(name, monkeypatch):
 @each_kernel
 def test_blocks_of_rows_change_nothing(name, monkeypatch):
     monkeypatch.setattr(ridge_expert, "MOST_ROWS", 10)
+    monkeypatch.setattr(ridge_expert, "LANDMARKS", 30)
     whole = fit(name, rows=np.arange(20))
     monkeypatch.setattr(ridge_expert, "ENTRIES", 50)
     monkeypatch.setattr(ridge_expert, "HELD", 50)
