@@ -8,8 +8,8 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from clems import CLEMS, COSTS, load, save
 from clems.datasets import digit_scenes
-from clems.posterior.experts import EXPERTS, ExpertKind, expert_for
 from clems.learners import clems as clems_module
+from clems.posterior.experts import EXPERTS, ExpertKind, expert_for
 from clems.posterior.mixture import EXPERTS_ALONE, WEIGHTS
 
 RNG = np.random.default_rng(0)

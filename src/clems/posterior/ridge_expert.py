@@ -4,10 +4,10 @@ With a kernel matrix ``G`` of the training rows, weights ``v`` of these and a pe
 ``α = A⁻¹ (Y − mean)`` with ``A = G + λ diag(1/v)``. Left out of training, a row would be predicted
 ``y_i − α_i / (A⁻¹)_ii``: one factorisation serves all labels and holds out every row. With a linear kernel
 and fewer features than rows, or with more rows than `MOST_ROWS`, rows are described by features instead, ``φ(x)``: by
-their own, if these are at most `MOST_FEATURES`, or by the kernel with some of the rows, *landmarks*. Then ``β = (Φᵀ V Φ + λ I)⁻¹ Φᵀ V (Y − mean)``, and a row
-that is left out has the residual
-``(y_i − ŷ_i) / (1 − h_i)`` with ``h_i = v_i φ_iᵀ (Φᵀ V Φ + λ I)⁻¹ φ_i``. No matrix that is factorised has more rows
-than these, and what is computed of rows is computed in blocks.
+their own, if these are at most `MOST_FEATURES`, or by the kernel with some of the rows, *landmarks*. Then
+``β = (Φᵀ V Φ + λ I)⁻¹ Φᵀ V (Y − mean)``, and a row that is left out has the residual ``(y_i − ŷ_i) / (1 − h_i)`` with
+``h_i = v_i φ_iᵀ (Φᵀ V Φ + λ I)⁻¹ φ_i``. What is factorised has no more rows than these numbers say, and what is
+computed of rows is computed in blocks.
 """
 
 from __future__ import annotations
@@ -195,9 +195,7 @@ def fit_ridge(
     used = _with_others(rows, n, random_state) if n > MOST_TRAINED else np.arange(n)
     landmarks = kernel.rows(X[np.sort(random_state.choice(n, LANDMARKS, replace=False))])
     basis = _whitening(kernel(landmarks, landmarks))
-    fit = _by_features(
-        lambda some: kernel(kernel.rows(X[some]), landmarks) @ basis, used, Y, mean, weight, rows
-    )
+    fit = _by_features(lambda some: kernel(kernel.rows(X[some]), landmarks) @ basis, used, Y, mean, weight, rows)
     coefficients, residual = _best(fit, start)
     return RidgeScores(kernel, landmarks, np.asarray(basis @ coefficients), mean), as_dense(Y[rows]) - residual
 
