@@ -60,6 +60,12 @@ def resident(which: str) -> int:
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(which))
 
 
+def forget_peak() -> int:
+    """Let the peak be that from now on; return how much memory there is now."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return resident("VmRSS")
+
+
 def measure(shape: str) -> tuple[float, float, str]:
     """Fit in this process; return what it takes, what is estimated, and what takes the most by the estimate."""
     from clems import CLEMS
@@ -73,8 +79,7 @@ def measure(shape: str) -> tuple[float, float, str]:
     gc.collect()
     sizes: list[Any] = []
     module.check_memory = lambda size, _: sizes.append(size)  # type: ignore[assignment]
-    Path("/proc/self/clear_refs").write_text("5")  # the peak is that from now on
-    before = resident("VmRSS")
+    before = forget_peak()
     CLEMS(random_state=0, **settings).fit(X, Y)
     needed, parts = peak(sizes[0])
     return resident("VmHWM") - before, needed, max(parts, key=lambda name: parts[name])
@@ -90,8 +95,8 @@ def main() -> None:
         print(f"| {options.shape} | {taken / 2**20:.0f} | {needed / 2**20:.0f} | {needed / taken:.2f} | {most} |")
         return
     text = (
-        "# Limits of memory\n\nMade by `python -m benchmarks.limits`: memory of `fit` beyond the data, at its peak, and "
-        "the estimate by which `max_memory` refuses.\n\n"
+        "# Limits of memory\n\nMade by `make bench-limits`: memory of `fit` beyond the data, at its peak, and the "
+        "estimate by which `max_memory` refuses.\n\n"
         "| rows × features, labels, label vectors | taken, MiB | estimated, MiB | ratio | most by the estimate for |\n"
         "|---|---|---|---|---|\n"
     )

@@ -1,7 +1,7 @@
 """Memory that training CLEMS takes: an estimate of its peak by formula, and a limit that it must not exceed.
 
-`stages` says what each stage of `fit` holds at its peak, in the order of `fit`; ``python -m benchmarks.limits`` compares
-the greatest of them with what fits take. Trees are taken for as large as they can be, those of features that
+`stages` says what each stage of `fit` holds at its peak, in the order of `fit`; ``python -m benchmarks.limits``
+compares the greatest of them with what fits take. Trees are taken for as large as they can be, those of features that
 say nothing about labels: with others fits take less.
 """
 
