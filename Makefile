@@ -10,7 +10,7 @@ $(VENV)/.%: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	touch $@
 
-demo: $(VENV)/.report  ## Train on scenes of digits: models under every criterion, what they save in €, a promise, a report.
+demo: $(VENV)/.report  ## Train on scenes of digits: models under every criterion, what they save in €, a guarantee, a report.
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.test  ## Lint, types, tests.
@@ -48,20 +48,20 @@ bench-memory: $(VENV)/.bench  ## Memory of fit beyond features and trees, beside
 bench-limits: $(VENV)/.bench  ## Memory of fit beside the estimate by which max_memory refuses; three minutes.
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.limits --output benchmarks/results/limits.md
 
-bench-guarantee: $(VENV)/.bench  ## How often promises of GuaranteedCost are broken; needs CLEMS_DATA; about ten minutes.
+bench-guarantee: $(VENV)/.bench  ## How often guarantees of GuaranteedCost are broken; needs CLEMS_DATA; about ten minutes.
 	$(BIN)/python -m benchmarks.guarantee --output benchmarks/results/guarantee.md
 
 bench-scale: $(VENV)/.ann $(VENV)/.bench $(VENV)/.report  ## How time and memory grow up to a million label vectors, on generated data; about an hour.
 	$(BIN)/python -m benchmarks.scale --output benchmarks/results/scale.md --figure docs/figures/scale.png
 
-bench-runner: $(VENV)/.dask  ## What running trials costs by itself; about two minutes.
+bench-runner: $(VENV)/.dask  ## The overhead of running trials; about two minutes.
 	$(BIN)/python -m benchmarks.runner --output benchmarks/results/runner.md
 
 # Every experiment by its name: run what has no record yet, then write the report.
 PAPER := table2 table3 lsdr lsde candidates peeping times
 CHOICES := decisions depths forests embedded directly any-model prices experts rivals embeddings
-paper: $(addprefix paper-,$(PAPER))  ## The paper's tables and figures; needs CLEMS_DATA; many hours, goes on where it was.
-choices: $(CHOICES)  ## What was chosen, and against what; needs CLEMS_DATA; hours, goes on where it was.
+paper: $(addprefix paper-,$(PAPER))  ## The paper's tables and figures; needs CLEMS_DATA; many hours, resumes where it stopped.
+choices: $(CHOICES)  ## What was chosen, and against what; needs CLEMS_DATA; hours, resumes where it stopped.
 
 $(addprefix paper-,$(PAPER)): paper-%: run-% report-% ;
 $(CHOICES): %: run-% report-% ;
@@ -89,7 +89,7 @@ bench-columns: $(VENV)/.bench  ## Tickets as they come against columns encoded b
 fuzz: $(VENV)/.test  ## Half a million mutated files for the readers; about six minutes.
 	$(BIN)/python -m benchmarks.fuzz --files 500000 --output benchmarks/results/fuzz.md
 
-same-as: $(VENV)/.test  ## Whether all learners answer as at another commit: make same-as REV=1e78cbe OPTIONS=--unrounded; a few minutes.
+same-as: $(VENV)/.test  ## Whether all learners give the same answers as at another commit: make same-as REV=1e78cbe OPTIONS=--unrounded; a few minutes.
 	$(BIN)/python -m tools.same_as $(REV) $(OPTIONS)
 
 attack: $(VENV)/.test fuzz  ## Hostile models, odd files and input, signals at bad moments; about half an hour. Goes on in attack-long.
@@ -109,13 +109,13 @@ attack-long: $(VENV)/.attack  ## The campaign whose results are committed: about
 	  $(BIN)/python -m attack.coverage_readers --seconds 900 --seed $$seed --corpus build/attack/corpus-readers || exit 1; \
 	done
 
-results: $(VENV)/.test  ## Which results are of the code as it is; writes into each at which commit it was measured. Half a minute.
+results: $(VENV)/.test  ## Which results belong to the present code; writes into each the commit at which it was measured. Half a minute.
 	$(BIN)/python -m tools.results
 
 study: $(VENV)/.report  ## CLEMS among the methods of the largest published comparison; needs CLEMS_DATA; about five minutes.
 	$(BIN)/python -m tools.study --output results/study/study.md
 
-against: $(VENV)/.report  ## CLEMS as it is against CLEMS of another commit: make against REV=5f06c1f; needs CLEMS_DATA; an hour.
+against: $(VENV)/.report  ## CLEMS of the present code against CLEMS of another commit: make against REV=5f06c1f; needs CLEMS_DATA; an hour.
 	$(BIN)/python -m tools.against $(REV) --output results/experts/before.md
 
 printed-macro-f1: $(VENV)/.report  ## Which macro F1 the paper's Table 3 prints; needs CLEMS_DATA; about five minutes.

@@ -23,10 +23,11 @@ with atheris.instrument_imports(include=["clems.persistence"]):
 
 from attack.forging import DIGEST, members_of, packed, signed
 from attack.models import CHANGES, answers, subjects
-from clems import save
+from clems import LEARNERS, save
 
-MODELS = ["clems", "br", "pcc", "sleec", "br: svc", "br: kd tree", "br: boosting", "br: binned boosting", "br: mlp"]
-MODELS += ["br: pipeline", "br: calibrated", "plst: ridge", "clems: random state", "br: brute neighbours", "ecc", "cft"]
+MODELS = ["br: svc", "br: kd tree", "br: boosting", "br: binned boosting", "br: mlp", "br: pipeline", "br: calibrated"]
+MODELS += ["br: brute neighbours", "plst: ridge", "clems: random state", "expert: linear, sparse", "expert: gaussian"]
+MODELS += ["pipeline: table", "pipeline: terms", "pipeline: records, components", "guaranteed"]
 PLACE = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None)) / "model.clems"
 
 
@@ -66,7 +67,7 @@ def write_seeds(folder: Path) -> None:
     """Honest files to start from."""
     folder.mkdir(parents=True, exist_ok=True)
     made = subjects()
-    for name in MODELS:
+    for name in (*(name for name in LEARNERS if name in made), *MODELS):
         save(made[name], PLACE)
         (folder / f"honest-{name.replace(': ', '-').replace(' ', '-')}").write_bytes(PLACE.read_bytes()[:-DIGEST])
 

@@ -1,8 +1,9 @@
 """Attacks on all learners with input in odd types, layouts, forms, shapes and sizes, from threads and processes.
 
 The answer for plain float64 arrays is the oracle. Every attack must end in the same answer or, where it asks for
-something that has no answer, in a ValueError or TypeError, also scikit-learn's; a warning, any other exception and
-a changed input are failures. Run ``python -m attack.estimators --output attack/results/estimators.md``.
+something that has no answer, in a ValueError or TypeError, also scikit-learn's; any other exception, a changed input
+and a warning are failures, but for those that say what is so, of labels that never occur and of a single row. Run
+``python -m attack.estimators --output attack/results/estimators.md``.
 """
 
 # ruff: noqa: N818
@@ -11,6 +12,7 @@ import hashlib
 import multiprocessing
 import os
 import pickle
+import re
 import subprocess
 import sys
 import tempfile
@@ -32,10 +34,18 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from clems import LEARNERS
+from clems.posterior.experts import EXPERTS
 
 TREES = {"regressor": DecisionTreeRegressor(), "classifier": DecisionTreeClassifier()}
 CHEAP = {"n_rounds": 2, "n_samples": 20, "n_neighbors": 3, "n_trees": 3, "random_state": 0}
 CHEAP |= {"n_hidden": 16, "learning_rate": 1e-2, "max_epochs": 30, "validation_fraction": None}
+VARIANTS = {  # of learners: settings that lead through other code
+    **{f"clems, {expert} expert": ("clems", {"experts": [expert]}) for expert in EXPERTS},
+    "clems, micro_f1": ("clems", {"cost": "micro_f1"}),
+    "cost_sensitive, calibrated": ("cost_sensitive", {"calibration": "isotonic", "joint": "observed"}),
+}
+SINGLE = "There is a single training row: "
+NEVER = r"\d+ of \d+ labels never occurs? in training"
 SAME, REFUSED, EITHER = "same answer", "refused", "same answer or refused"
 TRAIN, TEST, FEATURES, LABELS = 50, 20, 8, 3
 PATIENCE = 120  # seconds that another process may take
@@ -52,7 +62,7 @@ class Attack:
     Attributes
     ----------
     learner : str
-        Its name in `LEARNERS`.
+        Its name in `LEARNERS` or `VARIANTS`.
     kind, name : str
         Under what it is counted, and what it is.
     run : callable
@@ -77,14 +87,16 @@ def data(seed):
 
 def new(name, trees=False, **settings):
     """Return an unfitted learner, cheap to train; with `trees` on the default forest."""
-    learner = LEARNERS[name]
+    of, varied = VARIANTS.get(name, (name, {}))
+    learner = LEARNERS[of]
     own = {key: value for key, value in CHEAP.items() if key in learner().get_params()}
-    return learner(estimator=None if trees else TREES[learner.predictor], **own | settings)
+    return learner(estimator=None if trees else TREES[learner.predictor], **own | varied | settings)
 
 
 def answers(model, X):
     """Everything that a model says about rows, as arrays."""
-    found = [getattr(model, name)(X) for name in ("predict", "predict_proba", "expected_cost") if hasattr(model, name)]
+    asked = ["predict", "predict_proba", *["expected_cost"] * model.criterion_.of_single_rows]
+    found = [getattr(model, name)(X) for name in asked if hasattr(model, name)]
     if model.cost_at_predict:
         found += model.predict_each(X, ["rank", "hamming"])
     return [one.toarray() if sparse.issparse(one) else np.asarray(one) for one in found]
@@ -139,8 +151,11 @@ def snapshot(given):
     return [np.array(given, object if isinstance(given, (list, tuple)) else None)]
 
 
-def watched(call, wanted, *given):
-    """Run an attack; say how it ended, and fail if that is not what is wanted or if an input was changed."""
+def watched(call, wanted, *given, said=None):
+    """Run an attack; say how it ended, and fail if that is not what is wanted or if an input was changed.
+
+    Nor may there be warnings, but for those of this library that begin with what is `said`.
+    """
     before = [snapshot(one) for one in given]
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
@@ -153,8 +168,9 @@ def watched(call, wanted, *given):
             ended = REFUSED
             if wanted == SAME:
                 raise Failure(f"refused with {str(error).splitlines()[0]!r}") from error
-    if heard:
-        raise Failure(f"warned {heard[0].category.__name__}: {heard[0].message}")
+    for one in heard:
+        if said is None or one.category is not UserWarning or not re.match(said, str(one.message)):
+            raise Failure(f"warned {one.category.__name__}: {one.message}")
     if wanted == REFUSED and ended == SAME:
         raise Failure("answered what has no answer")
     for one, old in zip(given, before, strict=True):
@@ -172,6 +188,17 @@ TYPES = [
     "float64",
 ]
 TYPES += ["longdouble", ">f4", ">f8", ">i2", ">i8", ">u4", "object"]
+
+
+def with_gap(A, gap):
+    """Put something that stands for no value in the place of the first of the greatest numbers."""
+    A = A.astype(object if gap is None else float)
+    A[np.unravel_index(A.argmax(), A.shape)] = gap
+    return A
+
+
+# Some take gaps in features, others in labels; then what stands for one makes no difference.
+MISSING = {"NaN": partial(with_gap, gap=np.nan), "None": partial(with_gap, gap=None)}
 NO_NUMBERS = {
     "strings": lambda A: np.full(A.shape, "word"),
     "bytes": lambda A: np.full(A.shape, b"word"),
@@ -180,10 +207,8 @@ NO_NUMBERS = {
     "dates": lambda A: A.astype("datetime64[s]"),
     "lists as objects": lambda A: [[[1]] * A.shape[1]] * len(A),
     "structured": lambda A: np.zeros(A.shape, [("a", float)]),
-    "NaN": lambda A: np.where(A.max() == A, np.nan, A),
     "infinity": lambda A: np.where(A.max() == A, -np.inf, A),
     "1e4000": lambda A: A + np.longdouble(10) ** 4000,
-    "None": lambda A: np.where(A.max() == A, None, A.astype(object)),
     "three dimensions": lambda A: A[:, :, None],
     "one dimension": lambda A: A[:, 0],
     "a number": lambda A: 3.0,
@@ -308,6 +333,8 @@ def forms(seed):
         yield "types", dtype, partial(cast, dtype=dtype), SAME
     for name, form in NO_NUMBERS.items():
         yield "types", name, form, REFUSED
+    for name, form in MISSING.items():
+        yield "types", name, form, EITHER
     for name, form in LAYOUTS.items():
         yield "layouts", name, form, EITHER if name == "matrix" else SAME
     for name, form in FRAMES.items():
@@ -327,7 +354,9 @@ def forms(seed):
 
 
 def plain(form, A):
-    """The numbers that a form makes of a matrix: only a type of few values changes them."""
+    """The numbers that a form makes of a matrix: only a type of few values and gaps change them."""
+    if form in MISSING.values():
+        return MISSING["NaN"](A)
     return A.astype(bool).astype(float) if getattr(form, "keywords", {}).get("dtype") == "bool" else A
 
 
@@ -365,6 +394,9 @@ def attacks_by_form(name, seed) -> Iterator[Attack]:
 
             def call():
                 trained = new(name).fit(X, given)
+                if form in MISSING.values():
+                    compare(answers(trained, new_X), answers(new(name).fit(X, plain(form, Y)), new_X))
+                    return
                 compare(answers(trained, new_X), expected(name, seed))
                 if trained.score(X, given) != model.score(X, Y):
                     raise Failure("the score differs")
@@ -402,7 +434,9 @@ def attacks_by_shape(name, seed) -> Iterator[Attack]:
                 if predicted.shape != labels.shape or (predicted[:, constant] != labels[:, constant]).any():
                     raise Failure("a constant label changed")
 
-            return watched(call, SAME)
+            return watched(
+                call, SAME, said=SINGLE if len(labels) == 1 else NEVER if not labels.any(axis=0).all() else None
+            )
 
         yield Attack(name, "shapes", f"{what}, {form.__name__}", fine)
     empty = {
@@ -455,7 +489,11 @@ def attacks_by_weight(name, seed) -> Iterator[Attack]:
         "1e-90 to 1e90": np.logspace(-90, 90, TRAIN),
     }
     for what, weight in sizes.items():
-        yield Attack(name, "weights", what, lambda weight=weight: watched(lambda: weighted(weight), SAME, weight))
+
+        def counts(weight=weight):
+            return watched(lambda: weighted(weight), SAME, weight, said=SINGLE if (weight > 0).sum() == 1 else None)
+
+        yield Attack(name, "weights", what, counts)
     bad = {
         "negative": -ones,
         "one is negative": np.where(np.arange(TRAIN), 1.0, -1e-300),
@@ -624,7 +662,7 @@ def digests_by_hash(names, seed):
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         root = Path(__file__).parents[1]
         done = subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True, check=True)
-        found.append(dict(line.split() for line in done.stdout.splitlines()))
+        found.append({name: digest for digest, name in (line.split(" ", 1) for line in done.stdout.splitlines())})
     return found
 
 
@@ -707,15 +745,14 @@ def main():
     """Run the campaign and write its report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--learners", nargs="*", default=[name for name, learner in LEARNERS.items() if learner.is_installed()]
-    )
+    usual = [*(name for name, learner in LEARNERS.items() if learner.is_installed()), *VARIANTS]
+    parser.add_argument("--learners", nargs="*", default=usual)
     parser.add_argument("--output", type=Path)
     parser.add_argument("--digests", nargs="*", help="print digests of the answers of these learners, and no more")
     options = parser.parse_args()
     if options.digests is not None:
         for name in options.digests:
-            print(name, digest(name, options.seed))
+            print(digest(name, options.seed), name)
         return 0
     start = perf_counter()
     counts, failures = campaign(options.learners, options.seed)

@@ -13,6 +13,8 @@ from __future__ import annotations
 import argparse
 import copy
 import faulthandler
+import importlib
+import inspect
 import io
 import json
 import mmap
@@ -28,6 +30,8 @@ import traceback
 import warnings
 import zipfile
 from collections import Counter
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +42,17 @@ from sklearn import (
     calibration,
     compose,
     cross_decomposition,
+    decomposition,
     discriminant_analysis,
     ensemble,
+    feature_selection,
+    frozen,
     gaussian_process,
     impute,
+    kernel_approximation,
     kernel_ridge,
     linear_model,
+    model_selection,
     multiclass,
     multioutput,
     naive_bayes,
@@ -51,17 +60,38 @@ from sklearn import (
     neural_network,
     pipeline,
     preprocessing,
+    random_projection,
     svm,
     tree,
 )
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 from sklearn.feature_extraction import text as vectorizers
+from sklearn.gaussian_process import kernels
 from threadpoolctl import threadpool_limits
 
 from attack.forging import INFO, SCHEMA, described, members_of, nodes_of, packed, saved, signed, text
-from clems import BR, CLEMS, LEARNERS, PLST, TableEncoder, save
+from clems import (
+    BR,
+    CLEMS,
+    CRITERIA,
+    ECC,
+    LEARNERS,
+    PLST,
+    CostSensitiveClassifier,
+    GuaranteedCost,
+    Pipeline,
+    TableEncoder,
+    save,
+    weighted_hamming,
+)
+from clems.costs.formulas import PARAMETRISED
+from clems.decisions.decide import DECODERS
+from clems.embedding.codewords import CODES
 from clems.learners.pipeline import reach
 from clems.persistence import ModelError, load, trust
+from clems.persistence.soundness import held_by
+from clems.posterior.experts import EXPERTS
 
 SECONDS = 10  # that a file may take
 MEMORY = 1 << 30  # bytes that it may take more than the honest model
@@ -115,10 +145,37 @@ CLASSIFIERS = {
     "calibrated": calibration.CalibratedClassifierCV(naive_bayes.GaussianNB(), cv=2),
     "one vs rest": multiclass.OneVsRestClassifier(linear_model.LogisticRegression()),
     "one vs one": multiclass.OneVsOneClassifier(linear_model.LogisticRegression()),
+    "exponential boosting": ensemble.GradientBoostingClassifier(loss="exponential", n_estimators=2, max_depth=2),
+    "bagged neighbours": ensemble.BaggingClassifier(neighbors.KNeighborsClassifier(3), n_estimators=2),
+    "mlp, sgd": neural_network.MLPClassifier(hidden_layer_sizes=(3,), max_iter=5, solver="sgd"),
+    "fixed threshold": model_selection.FixedThresholdClassifier(svm.SVC()),
+    "categorical bayes": pipeline.make_pipeline(
+        preprocessing.KBinsDiscretizer(3, encode="ordinal", quantile_method="averaged_inverted_cdf"),
+        naive_bayes.CategoricalNB(min_categories=3),
+    ),
+    **{
+        f"sgd, {loss}": linear_model.SGDClassifier(loss=loss)
+        for loss in ("hinge", "squared_hinge", "modified_huber", "squared_error", "huber", "epsilon_insensitive")
+    },
     "pipeline": pipeline.make_pipeline(
         preprocessing.StandardScaler(), preprocessing.QuantileTransformer(n_quantiles=5), svm.SVC()
     ),
 }
+OF_ALL_LABELS = {
+    "tree": tree.DecisionTreeClassifier(max_depth=3),
+    "extra trees": ensemble.ExtraTreesClassifier(2, max_depth=2),
+    "neighbours": neighbors.KNeighborsClassifier(3),
+    "radius": neighbors.RadiusNeighborsClassifier(2.0),
+    "mlp": neural_network.MLPClassifier(hidden_layer_sizes=(3,), max_iter=5),
+    "one vs rest": multiclass.OneVsRestClassifier(svm.SVC(probability=False)),
+    "each": multioutput.MultiOutputClassifier(naive_bayes.GaussianNB()),
+    "chain": multioutput.ClassifierChain(linear_model.LogisticRegression()),
+}
+SOME_KERNELS = (
+    kernels.Matern() + kernels.WhiteKernel(),
+    kernels.DotProduct() * kernels.RationalQuadratic(),
+)
+HISTOGRAM = {"max_iter": 2, "min_samples_leaf": 5, "max_leaf_nodes": 4}
 REGRESSORS = {
     "tree": tree.DecisionTreeRegressor(max_depth=3),
     "random forest": ensemble.RandomForestRegressor(2, max_depth=2),
@@ -137,6 +194,62 @@ REGRESSORS = {
         ensemble.HistGradientBoostingRegressor(max_iter=2, min_samples_leaf=5, max_leaf_nodes=4)
     ),
     "chain": multioutput.RegressorChain(linear_model.Lasso(0.01)),
+    "voting": ensemble.VotingRegressor([("a", linear_model.Ridge()), ("b", tree.DecisionTreeRegressor(max_depth=2))]),
+    "stacking": ensemble.StackingRegressor([("a", linear_model.Ridge())], svm.SVR(), cv=2),
+    **{f"kernel {k}": gaussian_process.GaussianProcessRegressor(kernel) for k, kernel in enumerate(SOME_KERNELS)},
+    **{
+        f"boosting, {loss}": ensemble.GradientBoostingRegressor(loss=loss, n_estimators=2)
+        for loss in ("huber", "absolute_error", "quantile")
+    },
+    **{
+        f"binned boosting, {loss}": ensemble.HistGradientBoostingRegressor(loss=loss, quantile=quantile, **HISTOGRAM)
+        for loss, quantile in (("absolute_error", None), ("quantile", 0.4))
+    },
+    **{
+        f"exponential of {name}": compose.TransformedTargetRegressor(inner, func=np.exp, inverse_func=np.log)
+        for name, inner in {
+            "gamma": linear_model.GammaRegressor(),
+            "poisson": linear_model.PoissonRegressor(),
+            "tweedie, log": linear_model.TweedieRegressor(power=1.5, link="log"),
+            "tweedie, identity": linear_model.TweedieRegressor(power=1.5, link="identity"),
+            "binned boosting": ensemble.HistGradientBoostingRegressor(loss="gamma", **HISTOGRAM),
+        }.items()
+    },
+    **{
+        f"sgd, {loss}": linear_model.SGDRegressor(loss=loss)
+        for loss in ("huber", "epsilon_insensitive", "squared_epsilon_insensitive")
+    },
+}
+TRANSFORMERS = {
+    "columns": compose.make_column_transformer(
+        (preprocessing.StandardScaler(), [0, 1]), (preprocessing.MinMaxScaler(), slice(2, 4)), remainder="passthrough"
+    ),
+    "union": pipeline.make_union(preprocessing.MaxAbsScaler(), preprocessing.RobustScaler()),
+    "bins": preprocessing.KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf"),
+    "few components": decomposition.TruncatedSVD(2),
+    "best by chi2": feature_selection.SelectKBest(feature_selection.chi2, k=2),
+    "best by F of regression": feature_selection.SelectKBest(feature_selection.f_regression, k=2),
+    "best share": feature_selection.SelectPercentile(feature_selection.f_classif, percentile=50),
+    "nystroem": kernel_approximation.Nystroem(n_components=3),
+    "random features": kernel_approximation.RBFSampler(n_components=3),
+    "projection": random_projection.GaussianRandomProjection(3),
+    "sparse projection": random_projection.SparseRandomProjection(3),
+    "categories": preprocessing.OneHotEncoder(handle_unknown="ignore"),
+    "sets and keys": preprocessing.FunctionTransformer(inv_kw_args={2: {3}, True: frozenset([4]), "name": range(5)}),
+}
+OTHER_VERSIONS = "named by versions of scikit-learn other than this one"
+NEVER_SAVED = {  # names that may occur in a file and do in none of these, each with the reason
+    "clems.costs.cost.CallableCost": "holds a function of the user's, which must be trusted",
+    "sklearn.compose._column_transformer._RemainderColsList": OTHER_VERSIONS,
+    **{
+        f"sklearn.linear_model._sgd_fast.{name}": OTHER_VERSIONS
+        for name in ("Huber", "Log", "SquaredEpsilonInsensitive", "SquaredLoss")
+    },
+    **{
+        f"sklearn.metrics._dist_metrics.{name}Distance64": "held by search trees, which are grown again instead"
+        for name in ("Chebyshev", "Euclidean", "Manhattan", "Minkowski")
+    },
+    **{f"scipy.sparse._csc.csc_{kind}": "estimators keep rows" for kind in ("array", "matrix")},
 }
 
 
@@ -147,6 +260,15 @@ FIRST_STEPS = {
         (preprocessing.OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=5), ["word"]),
         (impute.SimpleImputer(add_indicator=True), ["size"]),
     ),
+    "counts": compose.make_column_transformer(
+        (vectorizers.CountVectorizer(stop_words=["vpn"]), "text"),
+        (
+            pipeline.make_pipeline(impute.SimpleImputer(), preprocessing.StandardScaler()),
+            compose.make_column_selector("size"),
+        ),
+    ),
+    "records": DictVectorizer(),
+    "hashed records": FeatureHasher(16),
     "hashes": compose.make_column_transformer(
         (vectorizers.HashingVectorizer(n_features=16), "text"),
         (preprocessing.OneHotEncoder(drop="first", handle_unknown="ignore"), ["word"]),
@@ -155,28 +277,125 @@ FIRST_STEPS = {
 }
 
 
-def subjects() -> dict[str, Any]:
-    """All kinds of models, fitted: every learner, on dense and sparse features; every estimator that may be saved."""
-    made: dict[str, Any] = {}
+MIXED = X - 0.5  # with numbers below 0
+THREE = (X[:, 0] > 0.3).astype(int) + (X[:, 0] > 0.6)  # a class of three for each row
+THREE_LABELS = np.eye(3, dtype=np.uint8)[THREE]
+
+
+def by_learner() -> Iterator[tuple[str, Any]]:
+    """Every learner, on dense and on sparse features."""
     for name, learner in LEARNERS.items():
-        if not learner.is_installed():
-            continue
-        known = learner().get_params()
-        for form, features in (("", X), (", sparse", sparse.csr_array(X))):
-            made[f"{name}{form}"] = learner(**{key: CHEAP[key] for key in CHEAP if key in known}).fit(features, Y)
+        if learner.is_installed():
+            known = learner().get_params()
+            for form, features in (("", X), (", sparse", sparse.csr_array(X))):
+                yield f"{name}{form}", learner(**{key: CHEAP[key] for key in CHEAP if key in known}).fit(features, Y)
+
+
+def by_estimator() -> Iterator[tuple[str, Any]]:
+    """Estimators inside of learners; one that was fitted elsewhere may know more classes than two."""
     for name, classifier in CLASSIFIERS.items():
-        made[f"br: {name}"] = BR(classifier, random_state=0).fit(X, Y)
+        yield f"br: {name}", BR(classifier, random_state=0).fit(X, Y)
     for name in ("svc", "brute neighbours", "boosting", "radius, brute"):
-        made[f"br: {name}, sparse"] = BR(CLASSIFIERS[name], random_state=0).fit(sparse.csr_array(X), Y)
+        yield f"br: {name}, sparse", BR(CLASSIFIERS[name], random_state=0).fit(sparse.csr_array(X), Y)
+    for name in ("tree", "random forest", "boosting", "binned boosting", "kd tree", "svc", "nu svc", "logistic", "mlp"):
+        fitted = clone(CLASSIFIERS[name]).fit(X, THREE)
+        yield f"three classes: {name}", CostSensitiveClassifier(fitted, cv="prefit").fit(X, THREE_LABELS)
+    several = multiclass.OneVsRestClassifier(naive_bayes.GaussianNB()).fit(
+        X, np.column_stack([Y, np.ones_like(Y[:, 0])])
+    )
+    yield "constant label", CostSensitiveClassifier(several, cv="prefit").fit(X, THREE_LABELS)
+    for name, classifier in OF_ALL_LABELS.items():
+        yield f"all labels: {name}", CostSensitiveClassifier(classifier, cv=2, random_state=0).fit(X, Y)
     for name, regressor in REGRESSORS.items():
-        made[f"plst: {name}"] = PLST(estimator=regressor, random_state=0).fit(X, Y)
-        made[f"clems: {name}"] = CLEMS(estimator=regressor, random_state=0).fit(X, Y)
-    made["clems: random state"] = CLEMS(n_trees=2, random_state=np.random.RandomState(3)).fit(X, Y)
-    made["clems: labels by name"] = CLEMS(n_trees=2).fit(X, [{"abc"[k] for k in np.flatnonzero(row)} for row in Y])
+        yield f"plst: {name}", PLST(estimator=regressor, random_state=0).fit(X, Y)
+        yield f"clems: {name}", CLEMS(estimator=regressor, random_state=0).fit(X, Y)
+    for name, transformer in TRANSFORMERS.items():
+        steps = pipeline.make_pipeline(transformer, linear_model.LogisticRegression())
+        yield f"br after: {name}", BR(steps, random_state=0).fit(X, Y)
+
+
+def by_settings() -> Iterator[tuple[str, Any]]:
+    """Ways to choose, decide and calibrate, and costs of every kind, each of which leaves objects of its own."""
+    for criterion in CRITERIA:
+        yield f"clems: {criterion}", CLEMS(criterion, n_trees=2, random_state=0).fit(X, Y)
+    for name, make in PARAMETRISED.items():
+        asked = [one for one in inspect.signature(make).parameters.values() if one.default is one.empty]
+        yield f"clems: {name}", CLEMS(make(*[2] * len(asked)), n_trees=2, random_state=0).fit(X, Y)
+    named, prices = pd.DataFrame(Y, columns=["a", "b"]), weighted_hamming({"a": 2, "b": 0.5}, {"a": 1, "b": 3})
+    for kind in (CLEMS, CostSensitiveClassifier):
+        for cost in (prices, "micro_f1"):
+            learner = kind(cost=cost, n_trees=2, random_state=0).fit(X, named)
+            yield f"{kind.__name__} with names: {learner.criterion_.name}", learner
+    for decoder in DECODERS:
+        yield f"clems: {decoder}", CLEMS(decoder=decoder, n_trees=2, random_state=0).fit(X, Y)
+    for name in EXPERTS:
+        for form, features in (("", MIXED), (", sparse", sparse.csr_array(X))):
+            yield f"expert: {name}{form}", CLEMS(experts=[name], n_trees=2, random_state=0).fit(features, Y)
+    for name in ("svc", "logistic", "boosting"):
+        yield f"expert: {name}", CLEMS(experts=[CLASSIFIERS[name]], n_trees=2, random_state=0).fit(X, Y)
+    yield "experts: none", CLEMS(experts=None, n_trees=2, depths=range(1, 4), random_state=0).fit(X, Y)
+    for method in ("sigmoid", "isotonic"):
+        for joint in ("independent", "observed"):
+            learner = CostSensitiveClassifier(
+                CLASSIFIERS["logistic"], calibration=method, joint=joint, cv=2, random_state=0
+            )
+            yield f"calibrated: {method}, {joint}", learner.fit(X, Y)
+    yield "given probabilities", CostSensitiveClassifier(None, cv="prefit").fit(X[:, :2], Y)
+    for code in CODES:
+        yield f"ecc: {code}", ECC(code=code, n_trees=2, random_state=0).fit(X, Y)
+    yield "clems: random state", CLEMS(n_trees=2, random_state=np.random.RandomState(3)).fit(X, Y)
+    yield "clems: labels by name", CLEMS(n_trees=2).fit(X, [{"abc"[k] for k in np.flatnonzero(row)} for row in Y])
+    learner = CLEMS(n_trees=2, random_state=0).fit(X, Y)
+    yield "guaranteed", GuaranteedCost(learner, level=0.9, confidence=0.6).fit(X, Y)
+    yield "guaranteed, frozen", GuaranteedCost(frozen.FrozenEstimator(learner), level=0.9, confidence=0.6).fit(X, Y)
+
+
+def by_first_step() -> Iterator[tuple[str, Any]]:
+    """Pipelines that take tables or records, of scikit-learn's kind and of clems'."""
     rows, labels = tables(120, 0), Y[np.arange(120) % len(Y)]
+    learner = partial(CLEMS, random_state=0)
     for name, first in FIRST_STEPS.items():
-        made[f"pipeline: {name}"] = pipeline.make_pipeline(first, CLEMS(n_trees=2, random_state=0)).fit(rows, labels)
-    return made
+        taken = as_taken(first, rows)
+        yield f"pipeline: {name}", pipeline.make_pipeline(clone(first), learner(n_trees=2)).fit(taken, labels)
+        if name != "table":  # a step that reads what the first one made before clems checks it
+            steps = (clone(first), decomposition.TruncatedSVD(3), learner(n_trees=2))
+            yield f"pipeline: {name}, components", pipeline.make_pipeline(*steps).fit(taken, labels)
+    steps = [("columns", TableEncoder()), ("learner", BR(CLASSIFIERS["tree"], random_state=0))]
+    yield "pipeline of clems", Pipeline(steps).fit(rows, labels)
+
+
+def by_name(made: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Every estimator of scikit-learn's that may be saved and that none of these models holds, as it comes."""
+    held = {trust.name_of(type(one)) for model in made.values() for one in held_by(model)}
+    for name, roles in trust.ROLES.items():
+        if name in held or name in NEVER_SAVED or roles != {"ObjectNode"}:
+            continue
+        module, _, own = name.rpartition(".")
+        kind = getattr(importlib.import_module(module), own, None)  # None in a version of scikit-learn without it
+        if kind is None or not issubclass(kind, BaseEstimator) or own.startswith("_"):
+            continue
+        if is_classifier(kind()):
+            yield f"br: {own}", BR(kind(), random_state=0).fit(X, Y)
+        elif is_regressor(kind()):
+            yield f"plst: {own}", PLST(estimator=kind(), random_state=0).fit(X, Y)
+        else:
+            steps = pipeline.make_pipeline(kind(), linear_model.LogisticRegression())
+            yield f"br after: {own}", BR(steps, random_state=0).fit(X, Y)
+
+
+def subjects() -> dict[str, Any]:
+    """All kinds of models, fitted: every learner, estimator that may be saved, and object that they may hold."""
+    made: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for kind in (by_learner, by_estimator, by_settings, by_first_step):
+            made |= dict(kind())
+        return made | dict(by_name(made))
+
+
+def as_taken(first: Any, rows: pd.DataFrame) -> Any:
+    """Rows in the form that the first step of a pipeline takes: a table, or a list of records without gaps."""
+    return rows.drop(columns="size").to_dict("records") if isinstance(first, (DictVectorizer, FeatureHasher)) else rows
 
 
 def tables(n: int, seed: int) -> pd.DataFrame:
@@ -190,6 +409,7 @@ def tables(n: int, seed: int) -> pd.DataFrame:
             "when": (pd.Timestamp("2025-01-01") + pd.to_timedelta(rng.integers(0, 999, n), "h")).strftime(
                 "%Y-%m-%d %H:%M"
             ),
+            "urgent": rng.choice(["yes", "no"], n),
             "size": pd.Series(rng.random(n)).where(rng.random(n) > 0.1),
         }
     )
@@ -440,11 +660,14 @@ def mutated(data: bytes, rng: random.Random) -> tuple[bytes, str]:
 
 def answers(model: Any) -> list[np.ndarray]:
     """What a model says about new rows."""
-    learner, rows, _ = reach(model, tables(20, 1) if isinstance(model, pipeline.Pipeline) else NEW)
+    rows = as_taken(model.steps[0][1], tables(20, 1)) if isinstance(model, pipeline.Pipeline) else NEW
+    if isinstance(model, GuaranteedCost):
+        return [np.ma.filled(model.predict(rows).astype(float), -1)]
+    learner, rows, _ = reach(model, rows[:, : model.n_features_in_] if rows is NEW else rows)
     found = [learner.predict(rows)]
     if hasattr(learner, "predict_proba"):
         found.append(learner.predict_proba(rows))
-    if hasattr(learner, "expected_cost"):
+    if hasattr(learner, "expected_cost") and learner.criterion_.of_single_rows:
         found.append(learner.expected_cost(rows))
     if learner.cost_at_predict:
         found.append(learner.predict(rows, cost="hamming"))

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks import authors
 from benchmarks.data import load
 from clems import COSTS, mirrored_smacof
-from clems.embedding.candidates import distinct_rows
+from clems.labels.distinct import distinct_rows
 from clems.embedding.smacof import Majoriser, label_start, quasi_newton
 
 CASES = [(name, cost) for name in ("emotions", "yeast", "enron", "cal500") for cost in ("f1", "rank")]

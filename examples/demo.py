@@ -1,4 +1,4 @@
-"""Which digits are in the picture? One model per cost under every criterion; then prices, a promise and a report."""
+"""Which digits are in the picture? One model per cost and every criterion; then prices, a guarantee and a report."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def show_money(model: CLEMS, X, Y, console: Console) -> None:
     """Say what deciding by prices saves on the test rows."""
     found = savings(model, X[TEST], Y[TEST], unit="€")
     console.print(
-        "\n[bold]Money.[/] Mistakes have prices now: to miss a 0 or a 9 costs 20 €, another digit 5 €, and a false "
-        f"alarm 2 €. A model that decides by them pays {amount(found.paid, '€')} on the test pictures. What that "
-        "saves:\n"
+        "\n[bold]Money.[/] Now mistakes have prices: missing a 0 or a 9 costs 20 €, missing another digit costs 5 €, "
+        f"and a false alarm costs 2 €. A model that decides by these prices pays {amount(found.paid, '€')} on the test "
+        "pictures. It saves:\n"
     )
     table = Table("against", *(Column(name, justify="right") for name in ("which pays", "saved", "95 % interval")))
     for against, row in found.table.iterrows():
@@ -61,17 +61,17 @@ def show_money(model: CLEMS, X, Y, console: Console) -> None:
 
 
 def show_promise(model: CLEMS, X, Y, console: Console) -> None:
-    """Promise a mean cost, by rows that neither training nor test has seen, and look whether it is kept."""
+    """Guarantee a mean cost with rows that neither training nor test uses, and check it on the test rows."""
     safe = GuaranteedCost(model, LEVEL, confidence=CONFIDENCE).fit(X[CALIBRATION], Y[CALIBRATION])
     predicted = safe.predict(X[TEST])
     handed_over = predicted.mask[:, 0]
     paid = PRICES.rowwise(Y[TEST], predicted.data)
     decided = paid[~handed_over].sum() / len(paid)
     console.print(
-        "\n[bold]A promise.[/] If it may hand over pictures that it is unsure of, its mistakes cost at most "
-        f"{LEVEL} € a picture on average, with a confidence of {CONFIDENCE:.0%}; {safe.n_calibration_:,} further "
-        f"pictures say so. On the test pictures it hands over {handed_over.mean():.0%} and pays "
-        f"{amount(decided, '€')} a picture; were it to decide all of them, {amount(paid.mean(), '€')}."
+        "\n[bold]A guarantee.[/] If the model may hand uncertain pictures to a person, its mistakes cost at most "
+        f"{LEVEL} € a picture on average, with a confidence of {CONFIDENCE:.0%}, calibrated on "
+        f"{safe.n_calibration_:,} further pictures. On the test pictures it hands over {handed_over.mean():.0%} and "
+        f"pays {amount(decided, '€')} a picture; if it decided all of them, {amount(paid.mean(), '€')}."
     )
 
 
@@ -81,8 +81,8 @@ def main() -> None:
     X, Y = digit_scenes(5000, random_state=0)
     console.print(
         f"\n{TEST.stop:,} pictures of one to three overlapping handwritten digits; the labels say which digits are "
-        f"there. {TRAIN.stop:,} train, {TEST.stop - TEST.start:,} test. BR is binary relevance, one classifier per "
-        "label; CLEMS regresses with the same twelve nearest neighbours.\n"
+        f"there. {TRAIN.stop:,} are for training, {TEST.stop - TEST.start:,} for testing. BR is binary "
+        "relevance, one classifier per label; CLEMS regresses with the same twelve nearest neighbours.\n"
     )
     models = {
         "BR forest": MultiOutputClassifier(RandomForestClassifier(n_jobs=-1, random_state=0)),
@@ -119,7 +119,7 @@ def main() -> None:
     pictures = X[TEST].reshape(-1, 11, 11)
     how = {"title": "Which digits are there?", "images": pictures, "unit": "€", "abstain_at": PERSON}
     write_report(model, X[TEST], Y[TEST], REPORT, **how)
-    console.print(f"\nThe model for prices has a report, with pictures of its most expensive mistakes: {REPORT}\n")
+    console.print(f"\nA report on the model for prices, with pictures of its most expensive mistakes: {REPORT}\n")
     console.print(f"{perf_counter() - start:.0f} seconds.\n", style="dim")
 
 

@@ -1,9 +1,9 @@
 """
-First steps: train for the cost that you pay
-============================================
+First steps: train for the cost you pay
+=======================================
 
-Pictures of one to three overlapping digits, and the question which digits are there. The same forest answers
-differently for each cost: that is what this package is about.
+The data are pictures of one to three overlapping digits, and the labels say which digits are there. The same
+forest gives a different answer for each cost, which is the idea of this package.
 """
 
 import numpy as np
@@ -15,8 +15,8 @@ from clems.datasets import digit_scenes
 plt.style.use("clems.figures")
 
 # %%
-# The data needs no download: each row is a picture of 11 × 11 pixels, and its labels say which of the ten
-# digits are in it. ``fit`` and ``predict`` are those of scikit-learn; ``cost`` says what a mistake costs.
+# The data needs no download. Each row is a picture of 11 × 11 pixels, and its labels say which of the ten digits
+# are in it. ``fit`` and ``predict`` work as in scikit-learn; ``cost`` says what a mistake costs.
 
 X, Y = digit_scenes(4000, random_state=0)
 X_train, Y_train, X_test, Y_test = X[:3000], Y[:3000], X[3000:], Y[3000:]
@@ -25,9 +25,9 @@ model = CLEMS(cost="f1", random_state=0).fit(X_train, Y_train)
 print("F1 of new rows:", round(model.score(X_test, Y_test), 3))
 
 # %%
-# Once it is trained, a model can be asked for every other cost, without training again. Each line of this table
-# is a decision, each column a criterion. What is good by one criterion is bad by another: decided for Hamming
-# loss, rows have the fewest wrong labels and the lowest F1.
+# Once trained, a model can decide for any other cost without training again. Each row of this table is a
+# decision, and each column a criterion. A decision that is good by one criterion is poor by another: the decision
+# for Hamming loss has the fewest wrong labels and the lowest F1.
 
 costs = ["hamming", "f1", "accuracy", "rank"]
 print(f"{'decided for':12}", *(f"{CRITERIA[cost].title + ' ' + CRITERIA[cost].arrow:>11}" for cost in costs))
@@ -36,9 +36,9 @@ for cost in costs:
     print(f"{cost:12}", *(f"{CRITERIA[name](Y_test, predicted):11.3f}" for name in costs))
 
 # %%
-# And it says how sure it is: the probability of each label, and what its answer is expected to cost. Below are
-# three pictures with the probabilities of their digits, from one that the model is sure of to one that it is
-# not.
+# The model also says how certain it is: the probability of each label, and the expected cost of its prediction.
+# Below are three pictures with the probabilities of their digits, from one where the model is certain to one
+# where it is not.
 
 probability, predicted = model.predict_proba(X_test), model.predict(X_test)
 expected = model.expected_cost(X_test)

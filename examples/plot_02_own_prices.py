@@ -1,9 +1,9 @@
 """
-Own prices: a miss costs more than a false alarm
-================================================
+Your own prices: a miss costs more than a false alarm
+=====================================================
 
-A price list says what each mistake costs in euros. The model decides by it, and the result is an amount of
-money.
+A price list says what each mistake costs in euros. The model uses it for its decisions, and the result is an
+amount of money.
 """
 
 import pandas as pd
@@ -16,9 +16,9 @@ from clems.evaluation import savings
 plt.style.use("clems.figures")
 
 # %%
-# Ten sensors, one for each digit, report what they see. Two of them watch expensive machines, so that to miss
-# their alarm costs 20 €, that of another 5 €. To look after any alarm that is none costs 2 €. Prices are
-# matched to labels by name.
+# Ten sensors, one for each digit, report what they see. Two of them watch expensive machines: missing an alarm of
+# these costs 20 €, and missing an alarm of any other sensor costs 5 €. Following up a false alarm costs 2 €.
+# Prices are matched to labels by name.
 
 names = [f"sensor {digit}" for digit in range(10)]
 prices = pd.DataFrame({"false_negative": 5, "false_positive": 2}, index=names)
@@ -31,15 +31,15 @@ train, test = slice(1000), slice(1000, None)
 model = CLEMS(cost, random_state=0).fit(X[train], Y[train])
 
 # %%
-# ``savings`` compares what was paid with simple ways to predict. The first of them, to predict what is more
-# probable than ½, is what most people do; the probabilities are the same.
+# ``savings`` compares what was paid with simple ways to predict. The first, predicting everything more probable
+# than ½, is what most people do; it uses the same probabilities.
 
 found = savings(model, X[test], Y[test], unit="€")
 print(found)
 
 # %%
-# At ½ nearly all that is paid is for misses. By prices there are more false alarms, and they are worth it: the
-# two expensive machines most of all.
+# With thresholds of ½, nearly all of the cost comes from misses. Decided by prices, there are more false alarms,
+# but they pay off, above all for the two expensive machines.
 
 answers = {"above ½": model.predict_proba(X[test]) > 0.5, "decided by prices": model.predict(X[test])}
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.8), sharex=True, sharey=True)

@@ -1,9 +1,10 @@
 """
-Own cost function: any Python function will do
-==============================================
+Your own cost function: any Python function works
+=================================================
 
-Some costs are no price list. A service team needs one specialist for each label of a job. Everyone who is sent
-but not needed costs a day; and if anyone is missing, no matter how many, the team has to come again.
+Some costs are not price lists. A service team sends one specialist for each label of a job. Every specialist
+who is sent but not needed costs a day; and if anyone is missing, no matter how many, the team has to come
+again.
 """
 
 from matplotlib import pyplot as plt
@@ -14,8 +15,8 @@ from clems.datasets import digit_scenes
 plt.style.use("clems.figures")
 
 # %%
-# A cost is a function of truths and predictions, two arrays of zeros and ones, that returns a number of at
-# least 0 for each row, and 0 where both are equal. Digits stand for specialists here.
+# A cost is a function of truths and predictions, two arrays of zeros and ones. It returns a number of at least 0
+# for each row, and 0 where both are equal. In this example, digits stand for specialists.
 
 SECOND_TRIP = 6
 
@@ -30,26 +31,26 @@ train, test = slice(2000), slice(2000, None)
 model = CLEMS(days_lost, random_state=0).fit(X[train], Y[train])
 
 # %%
-# No formula tells the best answer for such a cost, so the model searches: the label sets that it has seen, and
-# others near the best of these. The other answers are those of the same model for costs that have names, and
-# for a price list that takes every single miss for a second trip.
+# There is no formula for the best answer under such a cost, so the model searches the label sets that it has
+# seen, and others close to the best of these. The other answers come from the same model, decided for built-in
+# costs and for a price list that counts every single miss as a second trip.
 
 answers = {
     "for days lost": model.predict(X[test]),
     "for prices": model.predict(X[test], cost=weighted_hamming(SECOND_TRIP, 1)),
     "for F1": model.predict(X[test], cost="f1"),
-    "the likeliest set": model.predict(X[test], cost="zero_one"),
+    "the most probable set": model.predict(X[test], cost="zero_one"),
     "for Hamming loss": model.predict(X[test], cost="hamming"),
 }
 cost = get_cost(days_lost)
 paid = {name: cost.rowwise(Y[test], predicted).mean() for name, predicted in answers.items()}
 extra = {name: (predicted > Y[test]).sum(axis=1).mean() for name, predicted in answers.items()}
 for name in answers:
-    print(f"{name:18} {paid[name]:.2f} days lost, {extra[name]:.2f} for those not needed")
+    print(f"{name:22} {paid[name]:.2f} days lost, {extra[name]:.2f} for those not needed")
 
 # %%
-# Decided for the cost itself, a job loses the fewest days: more specialists go unneeded than for the named
-# costs, fewer than for the price list.
+# The decision for the cost itself loses the fewest days per job. It sends more specialists who are not needed
+# than the decisions for built-in costs, but fewer than the decision for the price list.
 
 figure, axis = plt.subplots(figsize=(7, 3.2))
 names = [*answers][::-1]

@@ -1,9 +1,9 @@
 """
-I already have a model: decide by its probabilities
-===================================================
+I already have a model: decide with its probabilities
+=====================================================
 
-Your classifier stays as it is. ``CostSensitiveClassifier`` calibrates its probabilities on held-out rows and
-decides for your cost, where most people cut at ½.
+You can keep your classifier. ``CostSensitiveClassifier`` calibrates its probabilities on held-out rows and
+decides for your cost, where most people use a threshold of ½.
 """
 
 from matplotlib import pyplot as plt
@@ -20,7 +20,8 @@ from clems.datasets import digit_scenes
 plt.style.use("clems.figures")
 
 # %%
-# Four classifiers of scikit-learn's, unchanged. One that takes a single label is trained once for each.
+# These are four unchanged classifiers from scikit-learn. A classifier for a single label is trained once for each
+# label.
 
 X, Y = digit_scenes(3000, random_state=0)
 train, test = slice(2000), slice(2000, None)
@@ -32,7 +33,7 @@ classifiers = {
 }
 
 # %%
-# The cost here is 1 − F1. A cut at ½ predicts the labels more probable than that, by the same probabilities.
+# The cost is 1 − F1. A threshold of ½ predicts the labels more probable than that, using the same probabilities.
 
 cost = COSTS["f1"]
 rows = {}
@@ -45,13 +46,13 @@ for name, classifier in classifiers.items():
     print(f"{name:20} at ½ {half:.2f}, decided {decided:.2f}, expected {expected:.2f}")
 
 # %%
-# If there are nothing but probabilities, ``decide`` takes them as they are.
+# If you have only probabilities, pass them to ``decide``, which uses them unchanged.
 
 print(decide([[0.9, 0.45, 0.4], [0.6, 0.2, 0.1]], cost="f1"))
 
 # %%
-# The same classifiers, decided for the cost, pay less than at ½; and what they expect to pay is near what they
-# pay.
+# Decided for the cost, the same classifiers pay less than with a threshold of ½, and what they expect to pay is
+# close to what they pay.
 
 figure, axis = plt.subplots(figsize=(7, 3.4))
 for place, (half, decided, expected) in enumerate(rows.values()):

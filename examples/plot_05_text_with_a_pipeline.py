@@ -3,7 +3,7 @@ Text with a pipeline: from tickets to tags
 ==========================================
 
 Free text goes through scikit-learn's vectorizer into a learner of this package; pipelines and cross-validation
-work as they do everywhere. ``TableEncoder`` takes a table with text among other columns; are these worth it?
+work as usual. ``TableEncoder`` encodes a table with text among other columns. Do the other columns help?
 """
 
 from matplotlib import pyplot as plt
@@ -18,7 +18,7 @@ from clems import CLEMS, CRITERIA, TableEncoder
 plt.style.use("clems.figures")
 
 # %%
-# A ticket has text, a category, dates, a customer and gaps, and some tags.
+# A ticket has text, a category, dates, a customer, some missing values, and some tags.
 
 table = tickets(800, 1)
 tags = table.pop("tags").str.split(";").map(lambda one: {tag for tag in one if tag})
@@ -26,9 +26,9 @@ print(table.loc[0, ["text", "category", "created", "hours", "customer"]].to_stri
 print("tags:", ", ".join(sorted(tags[0])))
 
 # %%
-# For cross-validation labels are a matrix, so that every fold knows all of them. One pipeline reads the text
-# alone, another all columns: what each of these holds is found out by the encoder. The third leaves out who
-# wrote and when.
+# For cross-validation the labels are a matrix, so that every fold knows all of them. One pipeline uses the text
+# alone, another all columns; the encoder detects what each column holds. A third pipeline leaves out who wrote
+# the ticket and when.
 
 Y = MultiLabelBinarizer().fit_transform(tags)
 text_alone = make_pipeline(TfidfVectorizer(), CLEMS("f1", n_trees=50, random_state=0))
@@ -43,8 +43,9 @@ for column in all_columns.fit(table, Y)[0].columns_:
     print(f"{column.name:10} {column.kind:11} {column.how}")
 
 # %%
-# Dots are folds, lines their means. Columns that say nothing of the tags are no help: with the customer and the
-# date among them scores are lower than those of the text alone; without these two they are about the same.
+# Dots are folds, and lines are their means. Columns that are not related to the tags do not help: with the
+# customer and the date, scores are lower than with the text alone; without these two columns they are about the
+# same.
 
 figure, axes = plt.subplots(1, 3, figsize=(8, 3.2), sharey=True)
 for axis, name in zip(axes, scoring, strict=True):

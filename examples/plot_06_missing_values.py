@@ -1,9 +1,10 @@
 """
-Missing values: what gaps cost, and what they tell
-==================================================
+Missing values: what they cost, and what they reveal
+====================================================
 
-Trees take gaps in numbers as they are. That is about as good as filling them where values are missing at
-random, and better where the gap itself says something: a doctor does not order a test that nobody needs.
+Trees accept missing values directly. This is about as good as imputing them if values are missing at random,
+and better if the fact that a value is missing carries information: a doctor does not order a test that nobody
+needs.
 """
 
 import numpy as np
@@ -16,8 +17,8 @@ from clems import CLEMS, CRITERIA
 plt.style.use("clems.figures")
 
 # %%
-# Six diagnoses, and a test for each, whose result is higher where the diagnosis is true. Tests are missing at
-# random, or only for those who do not have what is tested for. NaN is a gap.
+# There are six diagnoses, each with a test whose result is higher if the diagnosis is true. Tests are missing
+# either at random, or only for patients who do not have the condition. NaN is a missing value.
 
 rng = np.random.default_rng(0)
 Y = (rng.random((2000, 6)) < 0.3).astype(int)
@@ -26,16 +27,16 @@ luck = rng.random(X.shape)
 train, test = slice(1000), slice(1000, None)
 missing = {
     "any test may be missing": lambda share: luck < share,
-    "tests without need are missing": lambda share: (luck < share) & (Y == 0),
+    "unneeded tests are missing": lambda share: (luck < share) & (Y == 0),
 }
 shares = [0, 0.2, 0.4, 0.6, 0.8]
 
 # %%
-# CLEMS takes gaps as they are: each split of a tree learns to which side missing values go. The other way is a
-# transformer that fills them with the mean of the column, as in any pipeline of scikit-learn's.
+# CLEMS accepts missing values directly: each split of a tree learns to which side they go. The alternative is a
+# transformer that replaces them with the mean of the column, as in any scikit-learn pipeline.
 
 learner = CLEMS("f1", n_trees=50, random_state=0)
-ways = {"gaps as they are": learner, "filled with the mean": make_pipeline(SimpleImputer(), learner)}
+ways = {"missing values kept": learner, "replaced by the mean": make_pipeline(SimpleImputer(), learner)}
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), sharey=True)
 for axis, (title, gaps) in zip(axes, missing.items(), strict=True):
     for place, (name, model) in enumerate(ways.items()):

@@ -2,8 +2,8 @@
 Reading Mulan, MEKA and libsvm files
 ====================================
 
-The same six rows in the three forms in which multi-label benchmarks are published. One call reads each of them;
-``clems.datasets.load_dataset`` knows many by name.
+The same six rows in the three formats in which multi-label benchmarks are published. One call reads each of
+them, and ``clems.datasets.load_dataset`` knows many benchmarks by name.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ from clems.datasets import DataError, read_arff, read_dataset, read_libsvm
 plt.style.use("clems.figures")
 
 # %%
-# Mulan has an ARFF file and an XML file beside it that names the labels.
+# Mulan uses an ARFF file and an XML file beside it that names the labels.
 
 folder = TemporaryDirectory()
 here = Path(folder.name)
@@ -33,8 +33,8 @@ mulan = read_arff(here / "songs.arff")
 print(mulan)
 
 # %%
-# MEKA has one file; ``-C 2`` in the name of the relation says that the first two attributes are the labels.
-# Here it is sparse besides: a row lists what is not 0.
+# MEKA uses a single file; ``-C 2`` in the name of the relation says that the first two attributes are the labels.
+# This one is also sparse: a row lists only the values that are not 0.
 
 lines = []
 for row in rows:
@@ -46,8 +46,8 @@ here.joinpath("songs-meka.arff").write_text("\n".join([relation, *labels, *attri
 meka = read_arff(here / "songs-meka.arff")
 
 # %%
-# libsvm has labels as numbers, then features as index and value. It cannot say that a value is missing, so that
-# one is 0.
+# In libsvm format, a row has its labels as numbers, followed by features as index and value. It cannot say that a
+# value is missing, so the missing value is 0 here.
 
 lines = []
 for row in rows:
@@ -59,7 +59,7 @@ print(here.joinpath("songs.txt").read_text())
 libsvm = read_libsvm(here / "songs.txt")
 
 # %%
-# A broken file ends in one sentence that says where.
+# For a broken file, the error is one sentence that says where the problem is.
 
 here.joinpath("broken.arff").write_text(here.joinpath("songs.arff").read_text().replace("0.2,0.1", "0.2,O.1"))
 try:
@@ -68,8 +68,8 @@ except DataError as error:
     print(str(error).replace(str(here), "…"))
 
 # %%
-# Features (grey) and labels (blue) as they were read: the same, but for the gap, which is a cross where it is
-# known.
+# Features (grey) and labels (blue) as they were read: they are the same, except for the missing value, which is a
+# cross in the formats that can express it.
 
 figure, axes = plt.subplots(1, 3, figsize=(8, 3.9), sharey=True)
 for axis, (title, data) in zip(axes, {"Mulan": mulan, "MEKA": meka, "libsvm": libsvm}.items(), strict=True):

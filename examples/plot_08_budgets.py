@@ -2,8 +2,8 @@
 Budgets: at most so many labels
 ===============================
 
-A page has room for two tags, a doctor for three suspected diagnoses. ``at_most`` and ``exactly`` give the best
-answer within such a budget, which is not the best answer cut short.
+A page has room for two tags, and a doctor for three suspected diagnoses. ``at_most`` and ``exactly`` return the
+best answer within such a budget, which is not the unrestricted answer cut short.
 """
 
 import numpy as np
@@ -15,8 +15,8 @@ from clems.datasets import digit_scenes
 plt.style.use("clems.figures")
 
 # %%
-# Prices make a budget interesting: missing the digits 0 to 4 costs 3, missing the others 10, a false alarm 1.
-# Without a budget a model predicts many labels at such prices.
+# Prices make budgets interesting: missing one of the digits 0 to 4 costs 3, missing any other costs 10, and a
+# false alarm costs 1. Under such prices, a model without a budget predicts many labels.
 
 prices = weighted_hamming([3] * 5 + [10] * 5, 1, name="prices")
 X, Y = digit_scenes(2000, random_state=0)
@@ -27,8 +27,8 @@ drawn, true = free.sum(axis=1).mean(), Y[test].sum(axis=1).mean()
 print(f"labels of a row without a budget: {drawn:.1f} on average, in truth {true:.1f}")
 
 # %%
-# The usual shortcut is to keep the most probable labels of the unrestricted answer. A budget decides anew:
-# which labels are worth their place depends on their prices, too.
+# The usual shortcut is to keep the most probable labels of the unrestricted answer. A budget leads to a new
+# decision instead, because which labels are worth predicting also depends on their prices.
 
 
 def cut_short(predicted, probability, budget):
@@ -45,8 +45,8 @@ short = [prices.rowwise(Y[test], cut_short(free, probability, budget)).mean() fo
 exactly = [prices.rowwise(Y[test], model.predict(X[test], exactly=int(budget))).mean() for budget in budgets]
 
 # %%
-# With few places the budget is cheaper than the answer cut short. Where there are places enough, both are the
-# answer without a budget; to fill exactly so many places costs more then.
+# With a small budget, the new decision is cheaper than the answer cut short. With a large budget, both equal the
+# unrestricted answer, and predicting exactly that many labels costs more.
 
 figure, axis = plt.subplots()
 axis.plot(budgets, short, "o-", color="C6")

@@ -2,8 +2,8 @@
 Abstention: which rows to hand to a person
 ==========================================
 
-A row that is expected to cost more than a person's time is better handed over. ``abstain_at`` does that;
-whether it pays depends on how well a model knows which rows will be expensive.
+If a row is expected to cost more than a person's time, it is better to hand it over. ``abstain_at`` does that.
+Whether it pays depends on how well a model knows which rows will be expensive.
 """
 
 from matplotlib import pyplot as plt
@@ -15,8 +15,8 @@ from clems.evaluation import evaluate
 plt.style.use("clems.figures")
 
 # %%
-# Missing the digits 0 and 9 costs 20 €, missing another 5 €, a false alarm 2 €. A person who looks at a row
-# costs 6 €.
+# Missing the digit 0 or 9 costs 20 €, missing any other digit costs 5 €, and a false alarm costs 2 €. If a person
+# looks at a row, that costs 6 €.
 
 PERSON = 6
 prices = weighted_hamming([20, 5, 5, 5, 5, 5, 5, 5, 5, 20], 2, name="prices")
@@ -25,7 +25,7 @@ train, test = slice(1500), slice(1500, None)
 model = CLEMS(prices, n_trees=50, random_state=0).fit(X[train], Y[train])
 
 # %%
-# Rows that are handed over are masked; what the model would have said is still there, in ``.data``.
+# Rows that are handed over are masked; the model's own prediction for them is still available in ``.data``.
 
 predicted = model.predict(X[test], abstain_at=PERSON)
 handed_over = predicted.mask.any(axis=1)
@@ -35,9 +35,9 @@ mean = paid[~handed_over].sum() / len(paid) + PERSON * share
 print(f"all decided: {paid.mean():.2f} € a row; {share:.0%} handed over: {mean:.2f} €")
 
 # %%
-# The curve hands over the rows of the greatest expected cost first. It lies between rows picked at random and
-# the most expensive rows, which nobody knows beforehand. What ``abstain_at`` chose, without looking at a single
-# true label, costs little more than the lowest place of the curve.
+# The curve hands over the rows with the highest expected cost first. It lies between handing over random rows and
+# handing over the most expensive rows, which nobody knows beforehand. The choice of ``abstain_at``, made without
+# a single true label, costs little more than the lowest point of the curve.
 
 curve = evaluate(model, X[test], Y[test], abstain_at=PERSON).abstention
 figure, axis = plt.subplots()

@@ -1,9 +1,10 @@
 """
-Guarantee: a promise on the mean cost
-=====================================
+A guarantee on the mean cost
+============================
 
 ``GuaranteedCost`` decides as many rows as it can while the mean cost stays at or below a level, with a
-confidence that you choose, and hands the others over. It holds for any model; a poor one hands over more.
+confidence that you choose, and hands the others over. The guarantee holds for any model; a poor model hands
+over more rows.
 """
 
 import numpy as np
@@ -15,8 +16,8 @@ from clems.datasets import digit_scenes
 plt.style.use("clems.figures")
 
 # %%
-# A model is trained, and promises are made on rows that it has not seen. What is promised is the mean of 1 − F1
-# over all rows, where a row that is handed over costs nothing.
+# A model is trained, and the guarantee is calibrated on rows that the model has not seen. The guaranteed quantity
+# is the mean of 1 − F1 over all rows, where a row that is handed over costs nothing.
 
 X, Y = digit_scenes(24000, random_state=0)
 model = CLEMS("f1", n_trees=30, random_state=0).fit(X[:1000], Y[:1000])
@@ -27,8 +28,8 @@ for level in levels:
     print(f"at most {level:.2f}: {safe.share_handed_over_:.0%} of the calibration rows are handed over")
 
 # %%
-# Does it hold? Fifty calibration sets of 200 rows each, as one might have drawn any of them, and for each the
-# mean cost of many fresh rows.
+# Does the guarantee hold? We draw fifty calibration sets of 200 rows each, and for each of them compute the mean
+# cost of many fresh rows.
 
 fresh = slice(12000, None)
 predicted, expected = model.predict(X[fresh]), model.expected_cost(X[fresh])
@@ -42,11 +43,11 @@ for line, level in enumerate(levels):
         decided = expected <= threshold
         cost[line, place], share[line, place] = paid[decided].sum() / len(paid), 1 - decided.mean()
 broken = (cost > np.array(levels)[:, None]).mean()
-print(f"broken: {broken:.1%} of {cost.size} promises; allowed are 10%")
+print(f"broken: {broken:.1%} of {cost.size} guarantees; up to 10% are allowed")
 
 # %%
-# Each dot is a calibration set; it breaks its promise if it lies to the right of the line of its level. The
-# lower the level, the more rows are handed over.
+# Each dot is a calibration set; its guarantee is broken if the dot lies to the right of the line of its level.
+# The lower the level, the more rows are handed over.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.8), sharey=True)
 height = np.arange(len(levels))[:, None] + np.random.default_rng(0).uniform(-0.3, 0.3, cost.shape)
@@ -55,10 +56,10 @@ for axis, values in [(left, cost), (right, share)]:
     axis.scatter(values[kept], height[kept], s=14, color="C0", alpha=0.6)
     axis.scatter(values[~kept], height[~kept], s=22, color="C1")
 left.vlines(levels, np.arange(len(levels)) - 0.4, np.arange(len(levels)) + 0.4, color="0.2")
-left.text(levels[0] + 0.01, 0, "promised", va="center", color="0.2")
+left.text(levels[0] + 0.01, 0, "guaranteed", va="center", color="0.2")
 left.set(yticks=range(len(levels)), yticklabels=[f"at most {level}" for level in levels], xlim=(0, None))
-left.set(xlabel="mean cost of fresh rows (1 − F1)", title=f"Broken: {broken:.1%}, allowed are 10%")
+left.set(xlabel="mean cost of fresh rows (1 − F1)", title=f"Broken: {broken:.1%}, up to 10% are allowed")
 left.tick_params(axis="y", length=0)
 right.xaxis.set_major_formatter("{x:.0%}")
-right.set(xlabel="share of fresh rows that are handed over", title="Price of the promise", xlim=(0, 1))
+right.set(xlabel="share of fresh rows that are handed over", title="Price of the guarantee", xlim=(0, 1))
 plt.show()

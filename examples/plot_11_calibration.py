@@ -1,9 +1,9 @@
 """
-Calibration: do probabilities come true?
-========================================
+Calibration: are the probabilities right?
+=========================================
 
-Expected costs are as right as the probabilities that they are made of. A classifier that is too sure of itself,
-or not sure enough, decides badly for every cost but the one it was cut for; held-out rows put it right.
+Expected costs are only as accurate as the probabilities behind them. An overconfident or underconfident
+classifier decides badly for every cost except the one its threshold was chosen for. Held-out rows correct this.
 """
 
 import numpy as np
@@ -18,15 +18,15 @@ from clems.datasets import digit_scenes
 plt.style.use("clems.figures")
 
 # %%
-# Naive Bayes counts the same evidence many times over, so that it is nearly always certain. The same classifier
-# is asked as it is, and calibrated on rows that are held out by folds.
+# Naive Bayes counts the same evidence many times, so it is nearly always certain. The same classifier is used
+# unchanged, and calibrated on rows that are held out in folds.
 
 X, Y = digit_scenes(3000, random_state=0)
 train, test = slice(2000), slice(2000, None)
 bayes = make_pipeline(StandardScaler(), GaussianNB(var_smoothing=1e-2))
 prices = weighted_hamming(10, 1, name="prices")
 ways = {
-    "as it is": CostSensitiveClassifier(bayes, prices, calibration=None, joint="independent", random_state=0),
+    "uncalibrated": CostSensitiveClassifier(bayes, prices, calibration=None, joint="independent", random_state=0),
     "calibrated": CostSensitiveClassifier(bayes, prices, joint="independent", random_state=0),
 }
 for model in ways.values():
@@ -35,9 +35,9 @@ print("log loss of held-out rows by each method:", ways["calibrated"].calibratio
 print("chosen:", ways["calibrated"].calibration_.method)
 
 # %%
-# Each dot has a tenth of all probabilities: how probable the labels were said to be, and how many of them were
-# there. On the line both are the same. Beside it, what rows were expected to cost at a price of 10 for a miss
-# and 1 for a false alarm, and what they cost.
+# Each dot is a tenth of all probabilities: the mean predicted probability, and the share of labels that were
+# true. On the diagonal, both are equal. Beside it are the expected and the actual cost of rows if a miss costs 10
+# and a false alarm 1.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.8), width_ratios=[1.2, 1])
 left.plot([0, 1], [0, 1], color="C7", linewidth=1)
@@ -51,9 +51,9 @@ for place, (name, model) in enumerate(ways.items()):
     for shift, value, what in [(-0.2, expected, "expected"), (0.2, paid, "paid")]:
         right.bar(place + shift, value, 0.36, color=f"C{1 - place}", alpha=0.5 if what == "expected" else 1)
         right.text(place + shift, value + 0.1, f"{what}\n{value:.1f}", ha="center", color="0.3")
-left.text(0.62, 0.25, "as it is", color="C1", weight="bold")
+left.text(0.62, 0.25, "uncalibrated", color="C1", weight="bold")
 left.text(0.1, 0.42, "calibrated", color="C0", weight="bold")
-left.set(xlabel="said", ylabel="came true", title="Probabilities of labels")
+left.set(xlabel="predicted probability", ylabel="share that was true", title="Probabilities of labels")
 right.set(xticks=[0, 1], xticklabels=ways, ylabel="cost of a row", title="Costs")
 right.margins(y=0.2)
 plt.show()

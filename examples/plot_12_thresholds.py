@@ -1,9 +1,9 @@
 """
-Thresholds: what a cut at ½ costs
-=================================
+Thresholds: what a threshold of ½ costs
+=======================================
 
-Most people predict the labels more probable than ½. How much is there to gain by a better threshold, and how
-much by deciding each row for the cost?
+Most people predict the labels more probable than ½. How much can a better threshold gain, and how much can you
+gain by deciding each row for the cost?
 """
 
 import numpy as np
@@ -15,7 +15,8 @@ from clems.datasets import digit_scenes
 plt.style.use("clems.figures")
 
 # %%
-# One model and its probabilities. For each cost all rows are cut at one threshold, from 0 to 1.
+# We take one model and its probabilities. For each cost, all rows are decided with a single threshold, from 0 to
+# 1.
 
 X, Y = digit_scenes(3000, random_state=0)
 train, test = slice(2000), slice(2000, None)
@@ -30,9 +31,9 @@ costs = {
 thresholds = np.linspace(0.01, 0.99, 50)
 
 # %%
-# The line is what a cut costs, the dashes are what it costs to decide each row for the cost. For Hamming loss ½
-# is the right place. For the others it is far from it, and a decision costs about as much as the lowest place
-# of the line, which nobody knows without the labels of these very rows.
+# The line shows the cost of each threshold, and the dashed line the cost of deciding each row for the cost. For
+# Hamming loss, ½ is the right threshold. For the other costs the best threshold is far from ½, and deciding costs
+# about as much as the lowest point of the line, which nobody knows without the labels of these very rows.
 
 figure, axes = plt.subplots(1, 4, figsize=(10, 2.9))
 for axis, (title, cost) in zip(axes, costs.items(), strict=True):

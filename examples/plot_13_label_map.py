@@ -1,9 +1,9 @@
 """
-The label map: what a cost takes to be similar
-==============================================
+The label map: which label sets a cost considers similar
+========================================================
 
-CLEMS places label sets so that distances are costs: what is near is cheap to confuse. Another cost draws
-another map of the same sets.
+CLEMS places label sets so that distances are costs: label sets that are close together are cheap to confuse.
+Another cost gives another map of the same label sets.
 """
 
 from matplotlib import pyplot as plt
@@ -15,8 +15,8 @@ from clems.evaluation.label_map import make_map
 plt.style.use("clems.figures")
 
 # %%
-# Scenes of the digits 0 to 3 alone, so that a map has few label sets. The first cost is F1; by the second a
-# missed 0 costs ten times as much as any other mistake.
+# The scenes have only the digits 0 to 3, so that the map has few label sets. The first cost is F1; under the
+# second, a missed 0 costs ten times as much as any other mistake.
 
 X, Y = digit_scenes(6000, random_state=0)
 rows = Y[:, 4:].sum(axis=1) == 0
@@ -25,13 +25,13 @@ costs = {"F1": "f1", "a missed 0 costs ten": weighted_hamming([10, 1, 1, 1], 1, 
 maps = {title: make_map(CLEMS(cost, n_trees=10, random_state=0).fit(X, Y)) for title, cost in costs.items()}
 
 # %%
-# A map has two points for each set: one in the role of the truth, one in that of the prediction, as a cost need
-# not be symmetric. ``plot.label_map`` and the report draw it with hovers; this is the same by matplotlib. How
-# much of the variation two axes show is printed, for it is never all.
+# A map has two points for each label set, one as the truth and one as the prediction, because a cost need not be
+# symmetric. ``plot.label_map`` and the report draw an interactive map; this one uses matplotlib. The output says
+# how much of the variation the two axes show, because it is never all of it.
 #
-# For F1 both roles fall nearly together, and sets that share digits are near. By the prices, truths with a 0
-# (on the right) lie far from predictions without it (on the left). Predictions with a 0 lie between both, for a
-# 0 that is a false positive costs little.
+# For F1, both roles nearly coincide, and label sets that share digits are close together. Under the prices,
+# truths with a 0 (on the right) are far from predictions without it (on the left). Predictions with a 0 lie in
+# between, because a 0 that is a false positive costs little.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.4))
 for axis, (title, found) in zip(axes, maps.items(), strict=True):

@@ -2,8 +2,8 @@
 Which learner for my data?
 ==========================
 
-``compare`` trains the learners of this package on the same random splits of your data for your cost, and tells
-which is best and which are not clearly worse.
+``compare`` trains the learners of this package for your cost, on the same random splits of your data. It says
+which learner is best, and which are not clearly worse.
 """
 
 from matplotlib import pyplot as plt
@@ -14,8 +14,9 @@ from clems.experiments import compare
 plt.style.use("clems.figures")
 
 # %%
-# Any ``Dataset`` will do: read from a file, or made of arrays. Few rows, small forests and few splits, so that
-# this page is built quickly; the defaults are larger. Trials may run in processes or on a Dask cluster as well.
+# Any ``Dataset`` works, whether read from a file or made from arrays. This page uses few rows, small forests and
+# few splits so that it builds quickly; the defaults are larger. Trials can also run in several processes or on a
+# Dask cluster.
 
 scenes = load_dataset("digit-scenes").take(slice(600))
 learners = ["br", "cc", "pcc", "clems", "cost_sensitive", "plst", "faie", "sleec", "ecc"]
@@ -25,9 +26,9 @@ found = compare(
 print(found)
 
 # %%
-# The same as a picture: means over splits with standard errors. Blue are the best learner and those of which so
-# great a distance to it may be chance (corrected p above 0.05). The last five take no cost: they know nothing
-# of F1.
+# The same result as a picture: means over splits with standard errors. Blue marks the best learner and those
+# whose distance to it may be due to chance (corrected p above 0.05). The last five take no cost, so they are not
+# trained for F1.
 
 table = found.table.iloc[::-1]
 figure, axis = plt.subplots()

@@ -2,8 +2,8 @@
 Comparing with significance: is it more than chance?
 ====================================================
 
-Two models, one test set, a difference in the third digit. Intervals of both may overlap and the difference be
-real nevertheless: both are measured on the same rows, so that what counts is the interval of the difference.
+Two models differ in the third digit on one test set. Their intervals may overlap although the difference is
+real: both models are measured on the same rows, so what matters is the interval of the difference.
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ from clems.evaluation import bootstrap
 plt.style.use("clems.figures")
 
 # %%
-# One model decides for F1; its rivals are small changes of it: decided for accuracy, with a fifth of the trees,
-# and without the expert that CLEMS mixes in.
+# One model decides for F1. It is compared with small variations: decided for accuracy, with a fifth of the trees,
+# and without the expert that CLEMS adds.
 
 X, Y = digit_scenes(2500, random_state=0)
 train, test = slice(1500), slice(1500, None)
@@ -32,8 +32,8 @@ predictions = {
 }
 
 # %%
-# ``bootstrap`` draws the rows again a thousand times, the same rows for all models. ``lead`` is the difference
-# of two models with its interval.
+# ``bootstrap`` resamples the rows a thousand times, with the same rows for all models. ``lead`` is the difference
+# between two models with its interval.
 
 found = bootstrap(predictions, Y[test], ["f1"])
 leads = {name: found.lead(0, place, 0) for place, name in enumerate(found.models) if place}
@@ -41,9 +41,9 @@ for name, (value, low, high) in leads.items():
     print(f"the model − {name}: {value:.3f}, 95 % interval {low:.3f} to {high:.3f}")
 
 # %%
-# On the left each model by itself: all intervals of the first three overlap. On the right how far the model is
-# ahead, row by row. An interval that is clear of 0 (green) is more than chance of the test rows. What another
-# training set would do, it does not say: ``compare`` repeats the training, too.
+# On the left is each model by itself: all intervals of the first three overlap. On the right is how far the model
+# is ahead, row by row. If an interval does not include 0 (green), the difference is more than chance in the
+# choice of test rows. It does not say what another training set would do; ``compare`` repeats the training, too.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.5, 3.2), sharey=True)
 for place, name in enumerate(found.models):

@@ -2,8 +2,8 @@
 Stratified splits: rare labels in every fold
 ============================================
 
-Random folds leave rare labels out of some of them. Iterative stratification deals rows so that each fold has
-its share of every label.
+With random folds, some folds have no row with a rare label. Iterative stratification distributes rows so that
+each fold has its share of every label.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from clems.model_selection import IterativeStratifiedKFold, split_quality
 plt.style.use("clems.figures")
 
 # %%
-# Two thousand rows and thirty labels, most of them rare, as tags are.
+# Two thousand rows have thirty labels. Most labels are rare, as tags usually are.
 
 rng = np.random.default_rng(0)
 frequency = 0.3 * np.arange(1, 31) ** -1.3
@@ -24,7 +24,7 @@ X = np.zeros((len(Y), 1))  # features play no part
 print("rows with the most and the least frequent label:", Y.sum(axis=0).max(), Y.sum(axis=0).min())
 
 # %%
-# Both splitters are scikit-learn's in form: ``cross_val_score(model, X, Y, cv=...)`` takes either.
+# Both splitters have scikit-learn's interface: ``cross_val_score(model, X, Y, cv=...)`` accepts either.
 
 splitters = {
     "random folds": KFold(10, shuffle=True, random_state=0),
@@ -36,8 +36,9 @@ for name, parts in folds.items():
     print(f"{name}: label distribution error {quality.label_distribution:.5f}, {quality.missing} empty cells")
 
 # %%
-# Rows of each label in each fold, over what its share would be: white is just right. Crosses are labels that a
-# fold does not have at all: stratified, only such as have fewer rows than there are folds.
+# The pictures show the number of rows with each label in each fold, relative to the label's share: white is
+# exactly the share. Crosses are labels that a fold does not have at all; with stratification, these are only
+# labels with fewer rows than there are folds.
 
 figure, axes = plt.subplots(2, 1, figsize=(8, 4.6), sharex=True)
 for axis, (name, parts) in zip(axes, folds.items(), strict=True):

@@ -1,9 +1,9 @@
 """
-Saving and serving a model behind a small HTTP service
-======================================================
+Save a model and serve it with a small HTTP service
+===================================================
 
-A model is saved to one file that holds no code, loaded elsewhere, and asked over HTTP. The server is that of
-the standard library, started in a thread, asked, and stopped: enough to see what travels.
+A model is saved to a file that contains no code, loaded elsewhere, and queried over HTTP. The server from the
+standard library is started in a thread, queried and stopped, which is enough to show the messages.
 """
 
 import json
@@ -22,7 +22,7 @@ from clems.datasets import digit_scenes
 plt.style.use("clems.figures")
 
 # %%
-# Train, save, load. A file that was changed by accident, here by one bit, is refused.
+# Train, save and load a model. A file that was changed by accident, here by a single bit, is refused.
 
 X, Y = digit_scenes(2000, random_state=0)
 with tempfile.TemporaryDirectory() as folder:
@@ -38,8 +38,8 @@ with tempfile.TemporaryDirectory() as folder:
         print(str(error).replace(folder, "…"))
 
 # %%
-# The service takes rows as JSON and answers with label sets, what they are expected to cost, and a mark on rows
-# that a person should look at. Bad input gets the sentence that the model says.
+# The service takes rows as JSON. It returns label sets, their expected cost, and a mark on rows that a person
+# should look at. For bad input, it returns the model's error message.
 
 
 class Service(BaseHTTPRequestHandler):
@@ -70,7 +70,7 @@ class Service(BaseHTTPRequestHandler):
 
 
 # %%
-# Start it on a free port of this computer, ask, ask for something impossible, stop.
+# Start the service on a free port of this computer, query it, send an invalid request, and stop it.
 
 
 def ask(server, rows):
@@ -93,7 +93,8 @@ print(answers[0])
 print(refused)
 
 # %%
-# What was asked, and what came back; rows for a person have an orange frame. Below each picture is the truth.
+# The pictures that were sent, and what came back: rows for a person have an orange frame. The truth is below each
+# picture.
 
 figure, axes = plt.subplots(1, len(rows), figsize=(9, 2.4))
 for axis, row, truth, answer in zip(axes, rows, Y[1500:1506], answers, strict=True):

@@ -2,8 +2,8 @@
 Dask: the same experiment on a cluster
 ======================================
 
-An experiment is a list of trials that do not depend on each other. They run one after another, in processes, or
-on a Dask cluster; the numbers are the same.
+An experiment is a list of trials that do not depend on each other. They can run one after another, in several
+processes, or on a Dask cluster, with the same results.
 """
 
 import tempfile
@@ -18,9 +18,9 @@ from clems.experiments import Store, compare
 plt.style.use("clems.figures")
 
 # %%
-# Without a scheduler, ``backend="dask"`` starts a small cluster of processes on this computer and ends it
-# afterwards. A cluster that is there already is named by ``clems experiment run --scheduler tcp://…``. Records
-# go to a store, so that a run that was interrupted goes on where it was.
+# Without a scheduler, ``backend="dask"`` starts a small cluster of processes on this computer and stops it
+# afterwards. To use an existing cluster, pass its address: ``clems experiment run --scheduler tcp://…``. Records
+# are written to a store, so that an interrupted run resumes where it stopped.
 
 scenes = load_dataset("digit-scenes").take(slice(400))
 what = {"learners": ["br", "pcc", "clems"], "repetitions": 4, "trees": 10, "depths": [5, 35]}
@@ -31,8 +31,8 @@ with tempfile.TemporaryDirectory() as folder:
 print(there)
 
 # %%
-# Each dot is a trial at one depth of its trees, with its F1 here and on the cluster. All lie on the line: not
-# about, but exactly.
+# Each dot is a trial at one depth of its trees, with its F1 in this process and on the cluster. All dots lie
+# exactly on the line.
 
 
 def values(of_run):

@@ -2,8 +2,9 @@
 Micro against macro F1: how much rare labels count
 ==================================================
 
-Micro F1 pools all labels, so that frequent ones decide it; macro F1 is the mean over labels, so that a rare one
-counts as much as any. Both are optimised by thresholds of probabilities: one for all labels, or one for each.
+Micro F1 pools all labels, so frequent labels dominate it. Macro F1 is the mean over labels, so a rare label
+counts as much as any other. Both are optimised by thresholds of probabilities: one for all labels, or one for
+each.
 """
 
 import numpy as np
@@ -16,7 +17,7 @@ from clems.datasets import digit_scenes
 plt.style.use("clems.figures")
 
 # %%
-# Digit scenes in which high digits are rare: of the scenes that show one, most are left out.
+# The data are digit scenes in which high digits are rare: most scenes with such a digit are left out.
 
 X, Y = digit_scenes(9000, random_state=0)
 keep = 0.75 ** np.arange(10)
@@ -27,7 +28,7 @@ train, test = slice(1500), slice(1500, None)
 print("rows with each digit in training:", Y[train].sum(axis=0))
 
 # %%
-# One fit answers for both.
+# One fit serves both criteria.
 
 model = CLEMS("macro_f1", random_state=0).fit(X[train], Y[train])
 answers = {name: model.predict(X[test], cost=name) for name in ("micro_f1", "macro_f1")}
@@ -36,8 +37,8 @@ for name, predicted in answers.items():
     print(f"decided for {CRITERIA[name].title}:", ", ".join(values))
 
 # %%
-# F1 of each digit. Decided for macro F1, rare digits are predicted more often and come out better; frequent
-# ones hardly change.
+# The left picture shows the F1 of each digit. Decided for macro F1, rare digits are predicted more often and have
+# a higher F1; frequent digits hardly change.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.6))
 for place, (name, predicted) in enumerate(answers.items()):

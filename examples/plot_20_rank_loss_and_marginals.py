@@ -2,8 +2,8 @@
 Rank loss, and why marginals suffice
 ====================================
 
-Rank loss counts pairs of labels in the wrong order, which looks as if one had to know how labels go together.
-One does not: the best prediction has the labels more probable than the mean of the row.
+Rank loss counts pairs of labels in the wrong order, so it seems necessary to know how labels depend on each
+other. It is not: the best prediction has the labels more probable than the mean of the row.
 """
 
 import numpy as np
@@ -14,13 +14,12 @@ from clems import Posterior
 plt.style.use("clems.figures")
 
 # %%
-# With s true labels of K, rank loss is fn · fp + ½ fn · tn + ½ tp · fp, which equals ½ s · fp + ½ (K − s) · fn:
-# a sum over labels. To predict label k rather than not changes its expectation by ½ (E[s] − K p_k), and E[s] is
-# the sum of the marginals p_1 … p_K. So it pays to predict a label whose marginal exceeds the mean of the
-# marginals.
+# With s true labels of K, rank loss is fn · fp + ½ fn · tn + ½ tp · fp, which equals ½ s · fp + ½ (K − s) · fn, a
+# sum over labels. Predicting label k changes the expected cost by ½ (E[s] − K p_k), and E[s] is the sum of the
+# marginals p_1 … p_K. So it pays to predict a label if its marginal exceeds the mean of the marginals.
 #
-# To see it: forty distributions over the sixteen sets of four labels, all with the same
-# marginals. They are drawn at random and fitted to the marginals label by label.
+# To illustrate this, we draw forty random distributions over the sixteen sets of four labels and adjust them,
+# label by label, until all have the same marginals.
 
 marginals = np.array([0.7, 0.5, 0.3, 0.2])
 sets = (np.arange(16)[:, None] >> np.arange(4)) & 1
@@ -35,15 +34,15 @@ posterior = Posterior.from_label_sets(sets, shares / shares.sum(axis=1, keepdims
 print("largest distance to the marginals:", f"{np.abs(posterior.marginals - marginals).max():.0e}")
 
 # %%
-# What all of them decide:
+# All decisions under these distributions:
 
 for cost in ("rank", "f1"):
     decided = np.unique(posterior.decide(cost), axis=0)
     print(cost, [" ".join(str(label + 1) for label in np.flatnonzero(row)) for row in decided])
 
 # %%
-# Expected cost of each of the sixteen predictions beyond that of predicting nothing, a tick for each
-# distribution. For rank loss all forty are at one place; for F1 it matters how labels go together.
+# The expected cost of each of the sixteen predictions, minus that of predicting nothing; each tick is one
+# distribution. For rank loss all forty ticks coincide; for F1 it matters how labels depend on each other.
 
 order = np.argsort([posterior.expected_cost(np.tile(one, (len(posterior), 1)), "rank").mean() for one in sets])
 figure, axes = plt.subplots(1, 2, figsize=(8.5, 3.8))

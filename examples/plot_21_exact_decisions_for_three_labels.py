@@ -2,8 +2,8 @@
 Exact decisions, drawn for three labels
 =======================================
 
-Three labels have eight sets. Which of them is the best answer depends on the probabilities and on the cost:
-each cost cuts the square of probabilities into regions of its own.
+Three labels have eight label sets. Which of them is best depends on the probabilities and on the cost: each
+cost divides the square of probabilities into different regions.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from clems import Posterior, decide, get_cost, weighted_hamming
 plt.style.use("clems.figures")
 
 # %%
-# Labels A and B are as probable as the axes say, label C has a probability of 0.3, and labels are independent.
+# The axes show the probabilities of labels A and B; label C has a probability of 0.3, and labels are independent.
 
 STEPS = 201
 C = 0.3
@@ -24,7 +24,7 @@ A, B = np.meshgrid(axis_values, axis_values)
 P = np.column_stack([A.ravel(), B.ravel(), np.full(A.size, C)])
 costs = {
     "Hamming: above ½": "hamming",
-    "zero-one: the likeliest set": "zero_one",
+    "zero-one: most probable set": "zero_one",
     "F1": "f1",
     "accuracy (Jaccard)": "accuracy",
     "rank: above the mean": "rank",
@@ -32,8 +32,8 @@ costs = {
 }
 
 # %%
-# ``decide`` is exact for all of these. To be sure, a few hundred points are decided again by trying all eight
-# sets.
+# ``decide`` is exact for all of these costs. As a check, a few hundred points are decided again by trying all
+# eight label sets.
 
 sets = (np.arange(8)[:, None] >> np.arange(3)) & 1
 some = np.random.default_rng(0).choice(len(P), 300, replace=False)
@@ -45,9 +45,9 @@ for title, cost in costs.items():
     print(f"{title:30} largest distance to the best of eight: {gap:.0e}")
 
 # %%
-# Hamming loss, zero-one loss and prices look at one label after the other; an expensive miss moves the border
-# of A alone. For F1 and accuracy labels below ½ are predicted together where none of them is certain. For rank
-# loss only the mean counts, so that all regions meet where the three labels are equally probable.
+# Hamming loss, zero-one loss and prices consider one label at a time; an expensive miss moves only the border of
+# A. For F1 and accuracy, labels below ½ are predicted together where none of them is certain. For rank loss only
+# the mean matters, so all regions meet where the three labels are equally probable.
 
 colours = ListedColormap(["#f0f0f0", "#56B4E9", "#E69F00", "#0072B2", "#cccccc", "#9ad0b9", "#f2c4a0", "#CC79A7"])
 figure, axes = plt.subplots(2, 3, figsize=(8.5, 5.8), sharex=True, sharey=True)

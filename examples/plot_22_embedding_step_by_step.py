@@ -2,9 +2,9 @@
 The embedding, step by step
 ===========================
 
-CLEMS turns label sets into points whose distances are costs, learns to predict the point of a row, and reads
-labels off what is near. Here are these steps one by one, for three labels and in two dimensions, so that they
-can be drawn.
+CLEMS turns label sets into points whose distances are costs, learns to predict the point of a row, and decodes
+the labels of a nearby point. This page shows the steps one by one, for three labels and in two dimensions, so
+that they can be drawn.
 """
 
 import numpy as np
@@ -18,8 +18,7 @@ from clems.embedding.smacof import label_start
 plt.style.use("clems.figures")
 
 # %%
-# **Candidates** are the label sets seen in training, here those of the digits 0, 1 and 2, with how often they
-# occur.
+# **Candidates** are the label sets seen in training, here those of the digits 0, 1 and 2, with their frequencies.
 
 X, Y = digit_scenes(12000, random_state=0)
 rows = Y[:, 3:].sum(axis=1) == 0
@@ -30,21 +29,22 @@ names = ["".join(str(digit) for digit in np.flatnonzero(one)) for one in candida
 print(dict(zip(names, frequency.tolist(), strict=True)))
 
 # %%
-# **Costs** of all pairs, truths in rows and predictions in columns. Their square roots are the wanted
-# distances.
+# **Costs** are computed for all pairs, with truths in rows and predictions in columns. Their square roots are the
+# target distances.
 
 costs = COSTS["f1"].pairwise(candidates, candidates)
 distances = np.sqrt(costs)
 
 # %%
-# **Points**: SMACOF moves a truth and a prediction point of each candidate until distances are as wanted.
-# Stress is what is left of the differences: 0 is perfect. It never rises.
+# **Points**: SMACOF moves a truth and a prediction point of each candidate until their distances match the
+# targets. Stress measures the remaining differences; 0 is perfect. It never rises.
 
 embedding = mirrored_smacof(distances, label_start(candidates, 2, np.random.RandomState(0)), frequency)
 print(f"stress {embedding.history[0]:.3f} at first, {embedding.stress:.3f} after {embedding.n_iter} steps")
 
 # %%
-# **Regression** from pixels to the point of the truth, and **decoding**: the prediction whose point is nearest.
+# **Regression** maps pixels to the point of the truth, and **decoding** finds the prediction whose point is
+# nearest.
 
 regressor = KNeighborsRegressor(12, weights="distance").fit(X[train], embedding.truth[index.ravel()])
 predicted = regressor.predict(X[test])
@@ -53,8 +53,8 @@ decided = candidates[to_prediction.argmin(axis=1)]
 print(f"F1 of new rows: {1 - COSTS['f1'].rowwise(Y[test], decided).mean():.3f}")
 
 # %%
-# On the right, crosses are prediction points, and dots are where the regressor sends new rows, in the colour of
-# the candidate that is nearest.
+# In the right picture, crosses are prediction points. Dots are the points that the regressor predicts for new
+# rows, in the colour of the nearest candidate.
 
 figure, (left, middle, right) = plt.subplots(1, 3, figsize=(9.5, 3.6), width_ratios=[1, 0.8, 1.3])
 left.imshow(costs, cmap="Blues")

@@ -2,9 +2,9 @@
 CLEMS in sixty lines
 ====================
 
-The algorithm of the paper in plain numpy and scikit-learn, to be read in one sitting: Huang & Lin (2017), Cost-
-sensitive label embedding for multi-label classification, Machine Learning 106. ``CLEMS`` with
-``decoder="nearest"`` computes the same; it is faster, checks what it is given, and has a choice at every step.
+The algorithm of the paper in plain numpy and scikit-learn, to be read in one sitting: Huang & Lin (2017),
+Cost-sensitive label embedding for multi-label classification, Machine Learning 106. ``CLEMS`` with
+``decoder="nearest"`` computes the same; it is faster, checks its input, and has options at every step.
 """
 
 import numpy as np
@@ -14,8 +14,8 @@ from sklearn.neighbors import KNeighborsRegressor
 from clems.datasets import digit_scenes
 
 # %%
-# **1. Costs.** A cost says what predicting p costs where y is true: a matrix, truths in its rows and
-# predictions in its columns.
+# **1. Costs.** A cost says what predicting p costs if y is true. It is a matrix with truths in rows and
+# predictions in columns.
 
 
 def hamming_cost(Y, P):
@@ -30,9 +30,8 @@ def f1_cost(Y, P):
 
 
 # %%
-# **2. Points.** Label vectors become points whose distances are roots of costs. A distance is symmetric and a
-# cost need not be, so every vector gets two points, T_i for where it is the truth and P_j for where it is the
-# prediction.
+# **2. Points.** Label vectors become points whose distances are square roots of costs. A distance is symmetric,
+# but a cost need not be, so every vector gets two points: T_i as the truth and P_j as the prediction.
 
 
 def distances(A, B):
@@ -64,8 +63,8 @@ def embed(labels, cost, frequency, steps=1000):
 
 
 # %%
-# **3. Learning.** A regressor learns where the truth of a row lies. Where it predicts z, predicting p costs
-# about ‖z − P_p‖²: the nearest P_p is the prediction.
+# **3. Learning.** A regressor learns where the truth of a row lies. If it predicts z, predicting p costs about ‖z
+# − P_p‖², so the nearest P_p is the prediction.
 
 
 def clems(X, Y, X_new, cost, regressor):
@@ -77,7 +76,7 @@ def clems(X, Y, X_new, cost, regressor):
 
 
 # %%
-# **It works:** of two models, each is the cheaper one by the cost that it was trained for.
+# **It works:** of the two models, each is cheaper by the cost that it was trained for.
 
 
 def main():

@@ -2,8 +2,8 @@
 Experts, and what they add to a forest
 ======================================
 
-A forest knows which labels go together; a linear or kernel model of single labels often has the better
-probabilities. CLEMS mixes both, as far as that lowers the cost of held-out rows.
+A forest knows which labels occur together, while a linear or kernel model of single labels often has better
+probabilities. CLEMS combines both, as far as that lowers the cost of held-out rows.
 """
 
 import numpy as np
@@ -17,8 +17,8 @@ from clems.datasets import digit_scenes
 plt.style.use("clems.figures")
 
 # %%
-# Three kinds of data: pictures, on which a Gaussian kernel does well; text, on which a linear model may; and
-# rules with thresholds of single features, which are what trees are made for.
+# There are three kinds of data: pictures, on which a Gaussian kernel does well; text, on which a linear model may
+# do well; and rules with thresholds on single features, for which trees are made.
 
 pictures = digit_scenes(2000, random_state=0)
 table = tickets(2000, 1)
@@ -29,8 +29,8 @@ steps = np.column_stack([(features[:, k] > 0.6) ^ (features[:, k + 5] > 0.3) for
 rules = features, (steps ^ (rng.random(steps.shape) < 0.05)).astype(int)
 
 # %%
-# One fit with an expert, one without. ``mixture_costs_`` has the cost of held-out training rows by the weight
-# of the expert; ``mixture_`` what was chosen. Weight 0 is the forest alone.
+# We fit CLEMS with and without an expert. ``mixture_costs_`` has the cost of held-out training rows for each
+# weight of the expert, and ``mixture_`` has the choice. Weight 0 is the forest alone.
 
 found = {}
 for name, (X, Y) in {"pictures": pictures, "text": text, "rules": rules}.items():
@@ -42,8 +42,8 @@ for name, (X, Y) in {"pictures": pictures, "text": text, "rules": rules}.items()
     print(f"{name:9} expert {expert}, weight {weight}; 1 − F1 of new rows: {test[0]:.3f} alone, {test[1]:.3f} mixed")
 
 # %%
-# Left: held-out cost by weight, relative to the forest alone, with a ring at what was chosen. Right: what that
-# is worth on new rows: much for pictures and text, little where data is made of rules.
+# Left: the held-out cost for each weight, relative to the forest alone; a ring marks the choice. Right: what this
+# gains on new rows. It is much for pictures and text, and little for rules.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.5, 3.6), width_ratios=[1.4, 1])
 for place, (name, (model, (alone, mixed))) in enumerate(found.items()):

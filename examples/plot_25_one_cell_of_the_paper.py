@@ -2,9 +2,9 @@
 Reproduce one cell of the paper
 ===============================
 
-Table 2 of Huang & Lin (2017), the row of F1 on emotions. The data of that row is no part of this package, so
-what is run here is its twin: the same protocol on scenes of digits. Beside it is the row itself, from the
-records of the full experiment, which are in the repository, and what the paper prints.
+The cell is F1 on emotions, in Table 2 of Huang & Lin (2017). The emotions data is not part of this package, so
+this page runs the same protocol on digit scenes. Beside it are the recorded results of the full experiment on
+emotions, which are in the repository, and the values that the paper prints.
 """
 
 from pathlib import Path
@@ -19,8 +19,8 @@ from clems.experiments.analysis.selection import results, summary
 plt.style.use("clems.figures")
 
 # %%
-# The experiment is a file; a clone of the repository has it, and what came out (``make paper-table2`` runs it
-# again, with ``CLEMS_DATA``). We take the row apart: ours, and the printed one.
+# The experiment is a file. A clone of the repository contains it and its results (``make paper-table2`` runs it
+# again, with ``CLEMS_DATA``). We select the row: our values and the printed ones.
 
 root = Path.cwd() if Path("experiments").exists() else Path.cwd().parent
 kept = (
@@ -34,8 +34,9 @@ printed = printed.query("dataset == 'emotions' and criterion == 'f1'").set_index
 print(recorded[["mean", "standard_error"]].join(printed["mean"].rename("printed")).round(3))
 
 # %%
-# The twin, run now: the learners of the file but CFT, which takes too long for this page, with smaller forests
-# and fewer depths. Half of the rows train, a quarter chooses depths, a quarter tests, five times over.
+# Now we run the same protocol on digit scenes, with all learners of the file but CFT, which takes too long for
+# this page, and with smaller forests and fewer depths. Half of the rows are used for training, a quarter for
+# choosing depths and a quarter for testing, five times over.
 
 learners = {
     name: {"kind": entry.kind or name, "parameters": entry.parameters}
@@ -47,9 +48,9 @@ twin = compare(scenes, "f1", learners=learners, repetitions=5, trees=20, depths=
 print(twin[["mean", "standard_error"]].round(3))
 
 # %%
-# Circles are printed, dots ours. The paper's decoding is CLEMS, nearest; the paper has no column for CLEMS as
-# it decides by default here. Of the learners that have a printed value, all but BR come out higher than
-# printed.
+# Circles are printed values, and dots are ours. The paper's decoding is "CLEMS, nearest"; the paper has no column
+# for the default decision of CLEMS in this package. Among the learners with a printed value, all but BR are
+# higher than printed.
 
 figure, axes = plt.subplots(1, 2, figsize=(8.5, 3.4), sharey=True)
 names = [*spec.learners][::-1]

@@ -2,9 +2,9 @@
 Landmarks: many label sets
 ==========================
 
-Embedding all pairs of label sets takes time and memory that grow with the square of their number. With landmarks,
-some label sets are embedded by the solver, and each of the others is placed by its costs to these. What does that
-save, and what is lost?
+Embedding all pairs of label sets takes time and memory that grow with the square of their number. With
+landmarks, the solver embeds only some label sets, and each of the others is placed by its costs to these. What
+does that save, and what is lost?
 """
 
 from time import process_time
@@ -19,8 +19,8 @@ from clems.embedding.smacof import label_start
 plt.style.use("clems.figures")
 
 # %%
-# **Label sets** as tags have them: a row is about two of twelve themes, and a theme makes some of forty labels
-# likely. Nearly every row has a label set of its own.
+# **Label sets** are generated to resemble tags: a row is about two of twelve themes, and a theme makes some of
+# forty labels likely. Nearly every row has its own label set.
 
 rng = np.random.default_rng(0)
 themes = rng.beta(0.3, 1.5, size=(12, 40))
@@ -30,15 +30,16 @@ distinct = rng.permutation(np.unique(Y, axis=0))
 print(f"{len(Y)} rows have {len(distinct)} different label sets")
 
 # %%
-# ``CLEMS(landmarks="auto")``, the default, solves all together until there are many, so that nothing has to be set:
+# ``CLEMS(landmarks="auto")``, the default, solves all label sets together until there are many, so you need not
+# set anything:
 
 for size in [1000, 5000, 10_000, 1_000_000]:
     print(f"{size:>9,} label sets: {number_of_landmarks('auto', size) or 'no'} landmarks")
 
 # %%
-# **Both ways** on more and more label sets, for F1 and until steps gain as little as CLEMS asks for. Stress is what is
-# left of the differences between distances and square roots of costs, as a share of the latter; both ways are judged
-# by the same sample of pairs. Time is that of the processor, the less of two runs.
+# **Both ways** are run on more and more label sets, for F1, and until steps gain as little as CLEMS requires.
+# Stress is the remaining difference between distances and square roots of costs, as a share of the latter; both
+# ways are judged by the same sample of pairs. Time is processor time, the lower of two runs.
 
 
 def wanted(truths, predictions):
@@ -73,8 +74,8 @@ for title, times, left in zip(numbers.values(), seconds, stress, strict=True):
     print(f"{title:>15}: {times[-1]:5.2f} s for {sizes[-1]}, growing as L^{exponent:.1f}; stress {left[-1]:.1e}")
 
 # %%
-# **What it does to predictions.** Points matter most where labels are read off what is nearest, so that is how CLEMS
-# decides here; what is compared is the F1 of the same new rows.
+# **The effect on predictions.** Points matter most if labels are decoded from the nearest point, so CLEMS decides
+# that way here. We compare the F1 of the same new rows.
 
 X = Y @ rng.normal(size=(40, 30)) + rng.normal(scale=4, size=(8000, 30))
 train, test = slice(3000), slice(3000, None)
@@ -85,10 +86,10 @@ for landmarks in numbers:
     print(f"{numbers[landmarks]:>15}: F1 {f1[landmarks].mean():.4f}")
 
 # %%
-# With landmarks time does not grow with the square of the number of label sets; the gain begins where these are
-# several times as many as the landmarks. More stress is left than by solving all together, the more landmarks the
-# less. On the right is the difference in F1 to solving all together, with two standard errors over new rows: where a
-# bar crosses the line, these rows show none.
+# With landmarks, time does not grow with the square of the number of label sets; they pay off once there are
+# several times as many label sets as landmarks. The remaining stress is higher than if all are solved together,
+# and lower with more landmarks. The right picture shows the difference in F1 to solving all together, with two
+# standard errors over new rows: if a bar crosses the line, these rows show no difference.
 
 figure, (left, middle, right) = plt.subplots(1, 3, figsize=(9.5, 3.4), width_ratios=[1, 1, 0.9])
 for axis, values in ((left, seconds), (middle, stress)):

@@ -4,6 +4,7 @@ import os
 import signal
 
 import pytest
+from forked import Forks
 from hypothesis import settings
 from sklearn.base import BaseEstimator
 from threadpoolctl import threadpool_limits
@@ -57,6 +58,14 @@ def pytest_make_parametrize_id(config, val, argname):
         if len(shown) <= SHORT and shown.isprintable() and " at 0x" not in shown and "{" not in shown[1:]:
             return shown
     return None
+
+
+@pytest.fixture(scope="session")
+def forks():
+    """Commands as processes of their own, without the second that each takes to import what it needs."""
+    forks = Forks()
+    yield forks
+    forks.end()
 
 
 # What is started in the background ignores Ctrl-C, and so would all processes that tests start and interrupt.

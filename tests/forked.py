@@ -33,6 +33,7 @@ while True:
 
 requests.close()
 os.chdir(wanted["cwd"])
+os.environ.update(wanted["environment"])
 if wanted["session"]:
     os.setsid()
 for number in (signal.SIGINT, signal.SIGHUP):  # nohup and shells ignore some in what runs in the background
@@ -81,15 +82,18 @@ class Forks:
         """Start a command in a folder.
 
         Streams that are not given are an empty input, and outputs that are kept. Others may be wanted `closed`, or
-        `unbuffered`, and signals `ignored`; or the command has a `session` of its own.
+        `unbuffered`, and signals `ignored`; or the command has a `session` of its own, or an `environment` that is
+        added to that of the tests.
         """
-        wanted = {"closed": (), "unbuffered": False, "ignored": (), "session": False} | wanted
+        wanted = {"closed": (), "unbuffered": False, "ignored": (), "session": False, "environment": {}} | wanted
         return Started(self, (stdin, stdout, stderr), {"arguments": [*map(str, arguments)], "cwd": str(cwd)} | wanted)
 
-    def run(self, *arguments, **options):
-        """Run a command to its end."""
+    def run(self, *arguments, text=False, **options):
+        """Run a command to its end; what it printed is bytes, or text."""
         command = self.start(*arguments, **options)
         command.wait()
+        if text:
+            command.stdout, command.stderr = command.stdout.decode(), command.stderr.decode()
         return command
 
 

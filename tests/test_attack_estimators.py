@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from attack.estimators import REFUSED, SAME, campaign, digest
+from attack.estimators import REFUSED, SAME, VARIANTS, campaign, digest
 from clems import BR, LEARNERS
 
 
@@ -15,7 +15,7 @@ def some(step, kinds=None):
     return lambda attack: (kinds is None or attack.kind in kinds) and next(seen) % step == 0
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", [*LEARNERS, *VARIANTS])
 def test_attacks_end_in_the_same_answer_or_are_reported(name):
     counts, failures = campaign([name], seed=1, processes=False, keep=some(37))
     assert failures == []

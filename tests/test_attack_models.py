@@ -1,12 +1,16 @@
 """The attack on model files finds what it is there to find, and nothing else."""
 
+import json
 import random
 
 import numpy as np
 import pytest
 
 from attack import models
-from clems import BR, save
+from attack.forging import SCHEMA, members_of, nodes_of
+from clems import BR, LEARNERS, save
+from clems.persistence import trust
+from clems.persistence.file import packed
 
 
 @pytest.fixture(scope="module")
@@ -58,3 +62,13 @@ def test_a_number_makes_the_same_file_again(files):
     for seed in range(20):
         one, other = (models.mutated(files[0][1], random.Random(seed)) for _ in range(2))
         assert one == other
+
+
+def test_every_name_that_a_file_may_hold_is_attacked():
+    found = set()
+    for model in models.subjects().values():
+        schema = json.loads(members_of(packed(model))[SCHEMA])
+        found |= {trust.name_in(node) for node in nodes_of(schema)}
+    missing = {name for name in trust.ROLES if name not in found and not name.startswith("numpy.")}
+    missing -= {trust.name_of(learner) for learner in LEARNERS.values() if not learner.is_installed()}
+    assert missing == {*models.NEVER_SAVED}

@@ -168,3 +168,12 @@ def test_a_more_flexible_method_must_be_better_by_a_standard_error():
     assert chosen_method({"none": loss, "sigmoid": loss - 0.01 * noise.mean() + noise}, None) == "none"
     assert chosen_method({"none": loss, "sigmoid": loss - 0.1, "isotonic": loss - 0.1}, None) == "sigmoid"
     assert chosen_method({"none": loss, "sigmoid": loss + 0.1, "isotonic": loss - 0.1}, None) == "isotonic"
+
+
+def test_weights_of_very_different_sizes():
+    """By rounding the Hessian of a line is singular where one row outweighs all others."""
+    rng = np.random.default_rng(0)
+    values, Y = rng.random((50, 3)), rng.integers(0, 2, (50, 3)).astype(np.uint8)
+    calibrated = fit_sigmoid(values, Y, np.logspace(-90, 90, 50), are_scores=False)(values)
+    assert ((calibrated >= 0) & (calibrated <= 1)).all()
+    np.testing.assert_array_equal(calibrated[-1] > 0.5, Y[-1] == 1)

@@ -8,7 +8,8 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from clems import COSTS
-from clems.embedding.candidates import choose_candidates, distinct_rows
+from clems.embedding.candidates import choose_candidates
+from clems.labels.distinct import distinct_rows
 
 labels = st.tuples(st.integers(1, 30), st.integers(1, 12)).flatmap(
     lambda shape: arrays(np.uint8, shape, elements=st.integers(0, 1))

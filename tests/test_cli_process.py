@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from forked import Forks
 
 from clems import load
 from clems.cli.app import main
@@ -176,13 +175,6 @@ def test_a_trusted_module_that_is_not_there_is_named(here, monkeypatch, capfd):
 
 
 # Signals.
-
-
-@pytest.fixture(scope="module")
-def forks():
-    forks = Forks()
-    yield forks
-    forks.end()
 
 
 @pytest.fixture

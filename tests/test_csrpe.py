@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from clems import COSTS, CSRPE, weighted_hamming
-from clems.embedding.candidates import distinct_rows
 from clems.embedding.reference_pairs import draw_pairs, reference_differences
+from clems.labels.distinct import distinct_rows
 
 SEPARATING = sorted(name for name, cost in COSTS.items() if cost.separating)
 

@@ -11,8 +11,9 @@ from clems import CLEMS, COSTS, Posterior, get_cost, weighted_hamming
 from clems.costs.at_k import psp_at
 from clems.decisions import by_row, by_size
 from clems.decisions.by_row import most_probable
-from clems.embedding.candidates import choose_candidates, distinct_rows
+from clems.embedding.candidates import choose_candidates
 from clems.labels import matrix
+from clems.labels.distinct import distinct_rows
 from clems.posterior import distribution
 
 K = 12

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import make_multilabel_classification
 
-from clems.embedding.candidates import distinct_rows
 from clems.embedding.factorisation import factorise, label_graph
+from clems.labels.distinct import distinct_rows
 
 _, Y = make_multilabel_classification(300, n_features=8, n_classes=9, random_state=0)
 VECTORS, PLACE = distinct_rows(Y.astype(np.uint8))

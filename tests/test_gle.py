@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from clems import GLE, weighted_hamming
-from clems.embedding.labelsets import draw_labelsets, set_laplacian, set_weights
+from clems.embedding.label_groups import draw_labelsets, set_laplacian, set_weights
 
 
 @settings(max_examples=60, deadline=None)

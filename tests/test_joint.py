@@ -68,6 +68,19 @@ def test_labels_stay_independent_where_they_are(criterion):
     assert costs.keys() == {"observed"}
 
 
+def test_what_no_cost_changes_is_chosen_once(monkeypatch):
+    P = RNG.random((60, 4))
+    rows, asked, original = held_out(SETS[RNG.integers(3, size=60)], P), [], HeldOut.observed
+    monkeypatch.setattr(HeldOut, "observed", lambda *args, **given: asked.append(given) or original(*args, **given))
+    chosen = {}
+    for cost in ("f1", "rank", "f1"):
+        before, joint = len(asked), choose_joint(rows, get_criterion(cost), ("observed",))[0]
+        chosen.setdefault(cost, []).append((joint.power, joint.sharpness, len(asked) - before))
+    (first, again), [other] = chosen["f1"], chosen["rank"]
+    assert first[:2] == again[:2] == other[:2]
+    assert again[2] == other[2] < first[2] / 5
+
+
 def test_the_same_evidence_counted_twice_is_made_less_sharp():
     which = RNG.integers(2, size=400)
     guessed = np.where(RNG.random(400) < 0.8, which, 1 - which)  # right in four rows out of five, in all labels alike

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import Ridge
 from sklearn.metrics import roc_auc_score
 
@@ -128,3 +129,25 @@ def test_a_label_that_is_nowhere_known():
     assert not predicted[:, 1].any()
     with pytest.raises(ValueError, match=r"^Y has the value nan everywhere; some labels must be known"):
         LEML().fit(X, np.full(Y.shape, np.nan))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("size", [1e30, 1e9, 2.0**-1074])
+def test_a_constant_feature_changes_nothing(form, size):
+    """Centring leaves nothing of it but rounding errors, which are greater than all other features."""
+    rng = np.random.default_rng(0)
+    X = rng.random((40, 4))
+    Y = (X[:, :3] > 0.5).astype(int)
+    settings = {"n_components": 2, "estimator": DummyRegressor(), "random_state": 0}
+    model = LEML(**settings).fit(form(np.column_stack([X, np.full(40, size)])), Y)
+    np.testing.assert_allclose(model.components_, LEML(**settings).fit(form(X), Y).components_, atol=1e-6)
+    assert (model.coef_[-1] == 0).all()
+
+
+@pytest.mark.parametrize("power", [-1074, 1020])
+def test_features_of_any_size_have_an_intercept(power):
+    X = np.arange(40.0).reshape(20, 2) % 7 + 1
+    model = LEML(estimator=DummyRegressor(), random_state=0).fit(np.ldexp(X, power).astype(float), (X > 3).astype(int))
+    plain = LEML(estimator=DummyRegressor(), random_state=0).fit(X, (X > 3).astype(int))
+    np.testing.assert_allclose(model.components_, plain.components_, atol=0.3)
+    assert np.isfinite(model.intercept_).all()

@@ -1,8 +1,6 @@
 """Labels that are missing in files: kept on request, and what is done with them from there on."""
 
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -26,10 +24,6 @@ GAPS = np.where(RNG.random(WHOLE.shape) < 0.2, np.nan, WHOLE)
 NAMES = ["a", "b", "c"]
 DATA = Dataset(X, GAPS, list("wxyz"), NAMES)
 ADVICE = ", or in training missing with missing_labels='keep'"
-
-
-def run(*arguments, cwd):
-    return subprocess.run([sys.executable, "-m", "clems", *arguments], cwd=cwd, capture_output=True, text=True)
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -150,29 +144,32 @@ def test_what_computes_a_cost_asks_for_all_labels():
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".arff"])
-def test_from_the_command_to_predictions(suffix, tmp_path):
+def test_from_the_command_to_predictions(suffix, tmp_path, forks):
+    def run(*arguments):
+        return forks.run(*arguments, cwd=tmp_path, text=True)
+
     file = f"data{suffix}"
     (write_arff if suffix == ".arff" else write_table)(DATA, tmp_path / file)
     labels = [] if suffix == ".arff" else ["--labels", "a,b,c"]
     fit = ["fit", file, *labels, "--output", "model.clems", "--set", "n_trees=3"]
-    refused = run(*fit, "--learner", "leml", cwd=tmp_path)
+    refused = run(*fit, "--learner", "leml")
     assert refused.returncode == 1
     assert "or in training missing with --missing-labels 'keep'" in refused.stderr
     assert len(refused.stderr.strip().splitlines()) == 1
-    other = run(*fit, "--missing-labels", "keep", cwd=tmp_path)
+    other = run(*fit, "--missing-labels", "keep")
     assert other.returncode == 1
     assert "CLEMS takes no missing labels; LEML and BCS do" in other.stderr
-    done = run(*fit, "--missing-labels", "keep", "--learner", "leml", cwd=tmp_path)
+    done = run(*fit, "--missing-labels", "keep", "--learner", "leml")
     assert done.returncode == 0, done.stderr
-    predicted = run("predict", "model.clems", file, cwd=tmp_path)
+    predicted = run("predict", "model.clems", file)
     assert predicted.returncode == 0, predicted.stderr
     rows = [line.split(",") for line in predicted.stdout.splitlines()]
     assert rows[0] == NAMES
     assert {cell for row in rows[1:] for cell in row} == {"0", "1"}
-    judged = run("evaluate", "model.clems", file, cwd=tmp_path)
+    judged = run("evaluate", "model.clems", file)
     assert judged.returncode == 1
     assert len(judged.stderr.strip().splitlines()) == 1
-    shown = run("inspect", file, *labels, "--missing-labels", "keep", cwd=tmp_path)
+    shown = run("inspect", file, *labels, "--missing-labels", "keep")
     assert re.search(r"missing labels +\d+", shown.stdout)
 
 

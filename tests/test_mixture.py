@@ -9,8 +9,9 @@ from scipy.special import logit
 
 from clems import COSTS, CRITERIA, Posterior
 from clems.costs.criteria import mean_of
+from clems.posterior import held_out_rows as rows_module
 from clems.posterior import mixture as mixture_module
-from clems.posterior import mixture_choice as choice_module
+from clems.posterior.held_out_rows import HeldOutRows, mixture_for
 from clems.posterior.mixture import (
     EXPERTS_ALONE,
     NEGLIGIBLE,
@@ -23,7 +24,6 @@ from clems.posterior.mixture import (
     mixed,
     probabilities_of,
 )
-from clems.posterior.mixture_choice import HeldOutRows, mixture_for
 
 LABELS = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 1]], np.uint8)
 FREQUENCY = np.array([4.0, 3.0, 2.0, 1.0])
@@ -192,7 +192,7 @@ def test_many_candidates_are_mixed_among_those_in_the_leaves(monkeypatch):
     wanted /= wanted.sum(axis=1, keepdims=True)
     dense_prior = everywhere.prior
     monkeypatch.setattr(mixture_module, "MANY", 10)
-    monkeypatch.setattr(choice_module, "MANY", 10)
+    monkeypatch.setattr(rows_module, "MANY", 10)
     for vectors in (labels, sparse.csr_array(labels)):
         rows = HeldOutRows(vectors, share, evidence, frequency, own, labels[own], None)
         np.testing.assert_allclose(rows.prior.toarray(), dense_prior * (share.toarray() > 0), rtol=1e-12)

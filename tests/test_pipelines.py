@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.impute import SimpleImputer
@@ -263,4 +264,14 @@ def test_endless_hashes_are_refused():
     check_content(model)
     model[0].named_transformers_["hashingvectorizer"].n_features = 0
     with pytest.raises(ModelError, match="HashingVectorizer that cannot be used: columns without end"):
+        check_content(model)
+
+
+def test_columns_of_records_are_checked():
+    """Steps between it and the learner would read far outside of their arrays."""
+    records = FRAME[["code"]].to_dict("records")
+    model = make_pipeline(DictVectorizer(), TruncatedSVD(2), CLEMS(**TREES)).fit(records, LABELS)
+    check_content(model)
+    model[0].vocabulary_["code=001"] = 10**8
+    with pytest.raises(ModelError, match="DictVectorizer that cannot be used: terms without a column of their own"):
         check_content(model)

@@ -160,3 +160,13 @@ def test_the_rate_is_two_over_the_median_squared_distance():
     assert kernel.rate == pytest.approx(2 / np.median(squares))
     np.testing.assert_allclose(kernel(rows, rows)[0, 1], np.exp(-kernel.rate * squares[0]))
     assert Gaussian.of(np.ones((3, 2))).rate == 1
+
+
+@pytest.mark.parametrize("value", [0.0, 2.0**-600, 2.0**-1074])
+@pytest.mark.parametrize("n", [30, 3], ids=["few features", "few rows"])
+def test_rows_without_anything_in_them_get_the_mean(value, n):
+    """Their kernel is 0, and penalties in units of it would be, too."""
+    X, labels = sparse.csr_array(np.full((n, 5), value)), np.arange(3 * n).reshape(n, 3) % 4 == 1
+    scores, held_out = fit_ridge(Linear.of(X), X, labels, np.ones(n), np.arange(n), np.random.RandomState(0))
+    assert np.isfinite(held_out).all()
+    np.testing.assert_allclose(scores(X[:1])[0], labels.mean(axis=0))

@@ -14,8 +14,8 @@ from sklearn.tree import DecisionTreeRegressor
 from clems import COSTS, SLEEC
 from clems.datasets import digit_scenes
 from clems.decisions.score_threshold import above
-from clems.embedding.candidates import distinct_rows
 from clems.embedding.neighbours import neighbour_scores
+from clems.labels.distinct import distinct_rows
 from clems.learners import sleec
 
 X, Y = make_multilabel_classification(300, n_features=8, n_classes=9, random_state=0)

@@ -1,12 +1,9 @@
-"""The story of the tickets, through the installed command alone: every command of docs/from-a-csv-to-savings.md."""
+"""The story of the tickets, through the command alone: every command of docs/from-a-csv-to-savings.md."""
 
 import html
 import io
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -22,21 +19,21 @@ from test_examples import example
 from clems import CLEMS, TableEncoder, load, read_prices
 
 PAGE = Path(__file__).parents[1].joinpath("docs/from-a-csv-to-savings.md").read_text("utf-8")
-COMMAND = Path(sys.executable).parent / "clems"
 tickets = example("tickets")
 
 
-def run(line, folder):
-    words = shlex.split(line)
-    assert words[0] == "clems", line
-    environment = {**os.environ, "PYTHONUTF8": "1", "COLUMNS": "200"}
-    return subprocess.run(
-        [COMMAND, *words[1:]], cwd=folder, capture_output=True, text=True, env=environment, check=False
-    )
+@pytest.fixture(scope="module")
+def run(forks):
+    def run(line, folder):
+        words = shlex.split(line)
+        assert words[0] == "clems", line
+        return forks.run(*words[1:], cwd=folder, text=True, environment={"COLUMNS": "200"})
+
+    return run
 
 
 @pytest.fixture(scope="module")
-def story(tmp_path_factory):
+def story(run, tmp_path_factory):
     """The folder after all commands of the page, and what each of them said."""
     folder = tmp_path_factory.mktemp("tickets")
     tickets.main(folder)
@@ -117,7 +114,7 @@ def test_comparison_leads_with_euros(story):
     assert "customer  characters" in ended.stderr
 
 
-def test_new_tickets_are_tagged(story):
+def test_new_tickets_are_tagged(run, story):
     folder, _ = story
     tagged, new = pd.read_csv(folder / "tagged.csv"), pd.read_csv(folder / "new.csv")
     assert tagged["id"].tolist() == new["id"].tolist()
@@ -152,7 +149,7 @@ def test_a_german_spreadsheet_gives_the_same_model(story):
     assert lines[1:5] == said["clems evaluate model.clems test.csv"].stdout.splitlines()[1:5]
 
 
-def test_mistakes_are_tickets_that_people_know(story):
+def test_mistakes_are_tickets_that_people_know(run, story):
     """By their ids, with what customers wrote, or with the columns that are asked for."""
     folder, _ = story
     predicted, truth = predictions(folder, "model.clems")

@@ -37,7 +37,7 @@ app.add_typer(experiment.app, name="experiment")
 
 
 @app.callback(invoke_without_command=True)
-def version(show: bool = typer.Option(False, "--version", help="Print the version and end.")) -> None:
+def version(show: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
     """Cost-sensitive multi-label classification: train for the cost you actually pay."""
     if show:
         from clems import __version__

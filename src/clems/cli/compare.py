@@ -54,8 +54,8 @@ def compare(
         list[Path] | None,
         typer.Option(
             "--model",
-            help="A saved model, a learner or a pipeline, that takes part: trained anew on each split. Its options of "
-            "training and its cost are taken where none are given. Repeat for more.",
+            help="A saved model, a learner or a pipeline, to include: it is trained anew on each split. Its training "
+            "options and its cost are used where you give none. Repeat it for several.",
         ),
     ] = None,
     estimator: Estimator = None,
@@ -63,7 +63,7 @@ def compare(
     repetitions: Annotated[int, typer.Option(min=2, help="Number of random splits.")] = 5,
     trees: Annotated[int, typer.Option(min=1, help="Number of trees per forest.")] = 100,
     store: Annotated[
-        Path | None, typer.Option(help="Folder for the records, from which the same command resumes.")
+        Path | None, typer.Option(help="Folder for the records; the same command resumes from it.")
     ] = None,
     output: Annotated[Path | None, output("Also write the table to a file: .md, .csv or .tex.")] = None,
     budget: Budget = None,
@@ -81,10 +81,10 @@ def compare(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Compare learners on your data for your cost: what each saves, mean cost over random splits, tests and times.
+    """Compare learners on your data for your cost: savings, mean cost over random splits, tests and times.
 
-    Columns of a table become features as in 'clems fit', of training rows only. A plain random forest at ½ takes part.
-    --estimator and --set apply to those of the learners that have them.
+    Columns of a table are encoded as in 'clems fit', on training rows only. A plain random forest that predicts at ½ is
+    included. --estimator and --set apply to the learners that have them.
 
     Examples
     --------

@@ -44,7 +44,7 @@ def evaluate(
 ) -> None:
     """Compare a model's predictions with the truth: savings first, then criteria, labels, expected and realised cost.
 
-    Labels are matched to those of the model by name; the options of training about tags and the unit are remembered.
+    Labels are matched to those of the model by name; the model remembers the tags and the unit of training.
 
     Examples
     --------

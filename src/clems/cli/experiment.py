@@ -36,14 +36,15 @@ class Backend(StrEnum):
 
 File = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The experiment, a TOML file.")]
 Folder = Annotated[
-    Path | None, typer.Option("--store", help="Folder of the records; by default results/ and the name of the file.")
+    Path | None,
+    typer.Option("--store", help="Folder of the records; by default results/NAME, by the name of the file."),
 ]
-Some = Annotated[str | None, typer.Option(help="Only these, separated by commas.")]
+Some = Annotated[str | None, typer.Option(help="Use only these, separated by commas.")]
 
 
 @app.command()
 def plan(spec: File, store: Folder = None, datasets: Some = None, learners: Some = None) -> None:
-    """Show which trials would run, how many fits these are, and roughly how long they take.
+    """Show which trials would run, how many fits they need, and roughly how long they take.
 
     Example: clems experiment plan experiments/paper/table2.toml
     """
@@ -79,18 +80,19 @@ def run(
     spec: File,
     store: Folder = None,
     backend: Annotated[
-        Backend, typer.Option(help="Where trials run: in this process, in several, on Dask.")
+        Backend, typer.Option(help="Where trials run: in this process, in several processes, or on Dask.")
     ] = Backend.local,
     jobs: FitsAtATime = None,
     scheduler: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler, tcp://…; by default a cluster is started here.")
+        str | None,
+        typer.Option(help="Address of a Dask scheduler, tcp://…; by default a cluster is started on this computer."),
     ] = None,
     budget: Budget = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed trials again.")] = False,
     datasets: Some = None,
     learners: Some = None,
 ) -> None:
-    """Run all trials that have no record yet; a run that was stopped resumes where it was.
+    """Run all trials that have no record yet; a stopped run resumes where it stopped.
 
     Example: clems experiment run experiments/paper/table2.toml --store results/table2 --jobs 2 --budget 2h
     """
@@ -136,7 +138,7 @@ def report(
     learners: Some = None,
     force: Force = False,
 ) -> None:
-    """Show the results in the records, beside published values where there are any, and list what is missing.
+    """Show the recorded results, with published values where they exist, and list what is missing.
 
     Example: clems experiment report experiments/paper/table2.toml --store results/table2 --output table2.md
     """

@@ -76,8 +76,9 @@ def fit(
 ) -> None:
     """Train a learner on a file and save the model.
 
-    Columns of a table may hold text, words, numbers with gaps, dates, yes and no; what is done with each is printed and
-    shown by 'clems inspect'. The model remembers --tags, --separator, --id, --unit, --delimiter and --decimal.
+    Columns of a table may hold text, words, numbers with missing values, dates, or yes and no; the encoding of each is
+    printed, and shown by 'clems inspect'. The model remembers --tags, --separator, --id, --unit, --delimiter and
+    --decimal.
 
     Examples
     --------

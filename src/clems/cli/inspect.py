@@ -27,7 +27,7 @@ def inspect(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Describe a model or a data file; of a table without --labels or --tags, list the columns.
+    """Describe a model or a data file; for a table without --labels or --tags, list the columns.
 
     No object of a model is created, so a model from an untrusted source can be inspected safely.
 

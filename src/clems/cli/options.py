@@ -17,7 +17,7 @@ from clems.cli.estimators import complete_estimator
 from clems.wording import names_in
 
 EXITS = (
-    "Exit codes: 0 success, 1 an error that one sentence describes, 2 wrong usage, 130 interrupted; after SIGTERM and "
+    "Exit codes: 0 success, 1 an error, described in one sentence, 2 wrong usage, 130 interrupted; after SIGTERM and "
     "SIGHUP the command cleans up and then ends by the signal."
 )
 STANDARD = "-"
@@ -51,7 +51,9 @@ Rows = Annotated[
 ]
 Trust = Annotated[
     list[str] | None,
-    typer.Option(metavar="MODULE:FUNCTION", help="A function that the model may import as its cost; repeat for more."),
+    typer.Option(
+        metavar="MODULE:FUNCTION", help="A function that the model may import as its cost; repeat it for several."
+    ),
 ]
 
 # How data is read.
@@ -59,8 +61,8 @@ Trust = Annotated[
 Labels = Annotated[
     str | None,
     typer.Option(
-        help="Which columns are labels: names or patterns such as 'tag_*', separated by commas. For an ARFF file also "
-        "their number or an XML file; without it, those that the file declares."
+        help="Which columns are labels: names or patterns such as 'tag_*', separated by commas. For an ARFF file, also "
+        "their number or an XML file; by default the labels that the file declares."
     ),
 ]
 Drop = Annotated[str | None, typer.Option(help="Columns to leave out: names or patterns, separated by commas.")]
@@ -71,13 +73,15 @@ Kinds = Annotated[
     typer.Option(
         "--as",
         metavar="KIND=COLUMNS",
-        help="What columns of a table hold, if that is not found out right: numbers, booleans, dates, words, "
-        "characters or text, as in text=subject,notes; repeat for more.",
+        help="Set what columns of a table hold, if it is detected wrongly: numbers, booleans, dates, words, "
+        "characters or text, as in text=subject,notes; repeat it for several.",
     ),
 ]
 RowId = Annotated[
     str | None,
-    typer.Option("--id", "--row-id", metavar="COLUMN", help="Column that says which row is which; it is no feature."),
+    typer.Option(
+        "--id", "--row-id", metavar="COLUMN", help="Column that identifies each row; it is not used as a feature."
+    ),
 ]
 
 
@@ -100,13 +104,13 @@ class TextForm:
 
 NO_TAGS, USUAL = TagColumn(), TextForm()
 
-Pairs = Annotated[Path | None, typer.Option(help="A second table with a row and a label per line.")]
+Pairs = Annotated[Path | None, typer.Option(help="A second table with one row and one label per line.")]
 
 MissingLabels = Annotated[
     str | None,
     typer.Option(
         metavar="refuse|keep",
-        help="What becomes of missing labels: refuse them, which is usual, or keep them for a learner that takes them, "
+        help="What to do with missing labels: refuse them (the default), or keep them for a learner that accepts them, "
         "leml or bcs.",
     ),
 ]
@@ -116,44 +120,44 @@ MissingLabels = Annotated[
 Estimator = Annotated[
     str | None,
     typer.Option(
-        help="The estimator inside: logistic_regression, random_forest, gradient_boosting and others for learners "
-        "built on a classifier (cost_sensitive, br, pcc and others), or any of scikit-learn's with its parameters, "
-        "such as 'RandomForestClassifier(n_estimators=300)'.",
+        help="The estimator inside the learner: logistic_regression, random_forest, gradient_boosting and others for "
+        "learners built on a classifier (cost_sensitive, br, pcc and others), or any from scikit-learn with its "
+        "parameters, such as 'RandomForestClassifier(n_estimators=300)'.",
         autocompletion=complete_estimator,
     ),
 ]
 Parameters = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="NAME=VALUE", help="A parameter of the learner, such as n_trees=200; repeat for more."
+        "--set", metavar="NAME=VALUE", help="A parameter of the learner, such as n_trees=200; repeat it for several."
     ),
 ]
 Cost = Annotated[
     str | None,
     typer.Option(
         help="What a mistake costs: a name such as f1, hamming, rank or f_beta(2); a CSV of prices with the columns "
-        "label, false_negative, false_positive; or module:function of your own. By default f1.",
+        "label, false_negative, false_positive; or your own module:function. By default f1.",
         autocompletion=complete_cost,
     ),
 ]
-AtMost = Annotated[
-    int | None, typer.Option("--at-most", metavar="K", help="Predict at most so many labels for each row.")
-]
-Exactly = Annotated[int | None, typer.Option(metavar="K", help="Predict exactly so many labels for each row.")]
+AtMost = Annotated[int | None, typer.Option("--at-most", metavar="K", help="Predict at most K labels for each row.")]
+Exactly = Annotated[int | None, typer.Option(metavar="K", help="Predict exactly K labels for each row.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 Jobs = Annotated[int | None, typer.Option(callback=_not_zero, help="Number of cores to use; -1 for all.")]
-FitsAtATime = Annotated[int | None, typer.Option(min=1, help="Fits at a time; by default the number of cores.")]
+FitsAtATime = Annotated[
+    int | None, typer.Option(min=1, help="Number of fits that run at a time; by default the number of cores.")
+]
 Budget = Annotated[str | None, typer.Option(help="Stop after this time, such as 90s, 30m or 2h30m.")]
 
-Unit = Annotated[str | None, typer.Option(help="What costs are counted in, such as '€'.")]
+Unit = Annotated[str | None, typer.Option(help="The unit of costs, such as '€'.")]
 HandOverPrice = Annotated[
-    float | None, typer.Option("--abstain-at", min=0, help="Price of handing a row over to a person.")
+    float | None, typer.Option("--abstain-at", min=0, help="Price of handing one row over to a person.")
 ]
 
 # What is written.
 
 Force = Annotated[bool, typer.Option("--force", help="Allow --output to replace a file that this command reads.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results and errors only, no notes and no progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only results and errors, no notes and no progress.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
 
 

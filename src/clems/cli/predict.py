@@ -56,12 +56,12 @@ def predict(
     row_id: Annotated[
         str | None,
         typer.Option(
-            "--id", metavar="COLUMN", help="Copy these columns, separated by commas; by default the --id of training."
+            "--id", metavar="COLUMN", help="Columns to copy, separated by commas; by default the --id of training."
         ),
     ] = None,
     cost: Annotated[
         str | None,
-        typer.Option(help="Predict for another cost than that of training.", autocompletion=complete_cost),
+        typer.Option(help="Predict for a cost other than that of training.", autocompletion=complete_cost),
     ] = None,
     at_most: AtMost = None,
     exactly: Exactly = None,
@@ -69,7 +69,7 @@ def predict(
         float | None,
         typer.Option(
             metavar="PRICE",
-            help="Hand rows over that are expected to cost more than this: their labels are left empty.",
+            help="Hand over rows that are expected to cost more than this: their labels are left empty.",
         ),
     ] = None,
     trust: Trust = None,
@@ -79,12 +79,13 @@ def predict(
     spreadsheet_safe: Annotated[
         bool,
         typer.Option(
-            "--spreadsheet-safe", help="Put ' before text that a spreadsheet would run as a formula; CSV and TSV only."
+            "--spreadsheet-safe",
+            help="Put ' before text that a spreadsheet would run as a formula, in CSV and TSV only.",
         ),
     ] = False,
     force: Force = False,
     quiet: Quiet = False,
-    json: Annotated[bool, typer.Option("--json", help="JSON lines instead of CSV on standard output.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON lines instead of CSV to standard output.")] = False,
 ) -> None:
     """Predict the labels of rows; features are matched by name, and other columns are ignored.
 

@@ -33,14 +33,14 @@ def report(
     model: Model,
     file: Rows,
     output: Annotated[Path, output("The HTML file to write.")] = Path("report.html"),
-    title: Annotated[str | None, typer.Option(help="Heading; by default the learner and its cost.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the report; by default the learner and its cost.")] = None,
     mistakes: Annotated[int, typer.Option(min=0, help="Number of the most expensive mistakes to show.")] = 20,
     show: Annotated[
         list[str] | None,
         typer.Option(
             metavar="COLUMN",
-            help="Show this column with the mistakes; may be repeated. By default columns of text, and the --id of "
-            "training.",
+            help="Show this column with the mistakes; repeat it for several. By default columns of text, and the --id "
+            "of training.",
         ),
     ] = None,
     unit: Unit = None,
@@ -52,9 +52,9 @@ def report(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a report on a model: savings, other prices live, mistakes, labels, expected costs, the label map, criteria.
+    """Write a report on a model: savings, other prices to try, mistakes, labels, expected costs, label map, criteria.
 
-    Labels are matched to those of the model by name; the options of training about tags and the unit are remembered.
+    Labels are matched to those of the model by name; the model remembers the tags and the unit of training.
     The report is one HTML file that needs no network.
 
     Examples

@@ -16,10 +16,10 @@ from scipy import sparse
 
 from clems.arrays import Bits, Floats, Labels
 from clems.checks import check_count, check_number
-from clems.costs.by_name import Names, Numbers, as_numbers, nameless, places_of, split_names
 from clems.costs.cost import Cost, CountCost, Top
 from clems.costs.counts import Counts
 from clems.costs.formulas import PARAMETRISED
+from clems.costs.label_prices import Names, Numbers, as_numbers, nameless, places_of, split_names
 from clems.labels.matrix import as_labels
 
 
@@ -70,8 +70,8 @@ def discounts(k: int) -> Floats:
 def precision_at(k: int) -> Cost:
     """Cost ``1 − precision@k``: the share of k labels that are not true.
 
-    With m predicted labels, tp of them true, it is ``1 − tp / max(m, k)``. Decisions have exactly k labels, the
-    likeliest, or all if there are fewer.
+    With m predicted labels, tp of them true, it is ``1 − tp / max(m, k)``. Decisions have exactly the k most probable
+    labels, or all labels if there are fewer than k.
 
     Parameters
     ----------
@@ -243,12 +243,12 @@ def greatest_sums(Y: Any, weights: Floats, ks: Iterable[int]) -> Floats:
 
 
 def psp_at(k: int, propensities: Any = None) -> Cost:
-    """Cost of propensity-scored precision@k: what hits fall short of the best that was possible for the row.
+    """Cost of propensity-scored precision@k: how far the hits fall short of the best possible for the row.
 
-    A hit of label l counts ``w_l = 1 / p_l``, more for rare labels, whose absence is often an oversight. With m
-    predicted labels a row costs ``(B_k − min(1, k / m) · Σ w_l) / k``, where the sum is over the true positives, and
-    ``B_k`` over the k true labels of the greatest weight. Decisions have exactly k labels, those of the greatest
-    probability times weight, or all if there are fewer.
+    A hit of label l counts ``w_l = 1 / p_l``, which is more for rare labels, because they are more often forgotten.
+    With m predicted labels, a row costs ``(B_k − min(1, k / m) · Σ w_l) / k``, where the sum is over the true
+    positives, and ``B_k`` is the sum over the k true labels of the greatest weight. Decisions have exactly k labels,
+    those of the greatest probability times weight, or all labels if there are fewer than k.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def psp_at(k: int, propensities: Any = None) -> Cost:
 
 
 def propensities(Y: Any, A: float = 0.55, B: float = 1.5) -> Any:
-    """Estimate how probable it is that each label is noted where it is true, from how often it is.
+    """Estimate how probable it is that a true label is recorded, from how frequent the label is.
 
     Of N rows, ``N_l`` with label l, it is ``p_l = 1 / (1 + C · exp(−A · ln(N_l + B)))``, where ``C`` is
     ``(ln N − 1)(B + 1)^A``: the model of Jain, Prabhu and Varma (2016) by which tables of extreme classification are

@@ -18,8 +18,8 @@ from scipy import sparse
 
 from clems.arrays import Bits, Floats, Integers, Labels, row_blocks
 from clems.costs import counts
-from clems.costs.by_name import Names, Numbers, nameless, names_of_pair, places_of
 from clems.costs.counts import Counts
+from clems.costs.label_prices import Names, Numbers, nameless, names_of_pair, places_of
 from clems.costs.thresholds import PriceThreshold
 from clems.labels.matrix import as_dense, as_label_pair
 
@@ -52,7 +52,7 @@ class Top:
 class Cost(ABC):
     """Penalty of a prediction, given the truth: at least 0, lower is better, truth first.
 
-    Use :func:`get_cost` to obtain one; subclasses say how it is computed.
+    Use :func:`get_cost` to obtain one; subclasses define how it is computed.
 
     Attributes
     ----------

@@ -13,10 +13,10 @@ from sklearn.metrics import make_scorer
 
 from clems.arrays import Floats, Labels, Weights
 from clems.costs import counts
-from clems.costs.by_name import names_of_pair
 from clems.costs.cost import Cost
 from clems.costs.counts import Counts
 from clems.costs.formulas import COSTS, OTHER_NAMES, cost_named, f1, get_cost
+from clems.costs.label_prices import names_of_pair
 from clems.costs.thresholds import common_threshold, threshold_of_each_label
 from clems.labels.matrix import as_label_pair, as_weights
 from clems.wording import did_you_mean
@@ -26,10 +26,10 @@ TITLES = {"f1": "F1", "zero_one": "subset accuracy", "ndcg": "nDCG", "psp": "PSP
 
 @dataclass(frozen=True)
 class Criterion(ABC):
-    """A number that sums up predictions, and which way it is better.
+    """A number that summarises predictions, and whether greater or smaller is better.
 
-    Call it with truths, predictions and, if wanted, sample weights. A learner is trained for a criterion: that of a
-    cost, or one of those that look at all rows together.
+    Call it with truths, predictions and, optionally, sample weights. A learner is trained for a criterion, either that
+    of a cost or one that is computed from all rows together.
 
     Attributes
     ----------

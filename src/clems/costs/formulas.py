@@ -12,9 +12,18 @@ from typing import Any
 import numpy as np
 
 from clems.arrays import Floats
-from clems.costs.by_name import FALSE_POSITIVE, KINDS, Names, Numbers, as_numbers, columns_of, places_of, split_names
 from clems.costs.cost import CallableCost, Cost, CountCost, Formula, PriceCost, Threshold
 from clems.costs.counts import Counts
+from clems.costs.label_prices import (
+    FALSE_POSITIVE,
+    KINDS,
+    Names,
+    Numbers,
+    as_numbers,
+    columns_of,
+    places_of,
+    split_names,
+)
 from clems.costs.thresholds import PriceThreshold, half, their_mean
 from clems.wording import did_you_mean
 

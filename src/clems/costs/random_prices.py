@@ -48,9 +48,9 @@ class RandomPrices(Cost):
 
 
 def random_prices(false_negative: float, false_positive: float) -> Cost:
-    """Cost with random prices: uniform between 1 and a greatest one, drawn for each label by its name.
+    """Cost with random prices: uniform between 1 and a maximum, drawn for each label by its name.
 
-    To compare models under prices as uneven as one's own may be, over many datasets or before the own ones are known.
+    Use it to compare models under uneven prices, over many datasets, or before your own prices are known.
 
     Parameters
     ----------

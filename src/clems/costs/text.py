@@ -11,10 +11,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from clems.costs.by_name import KINDS, LABEL
 from clems.costs.cost import Cost
 from clems.costs.criteria import label_criteria
 from clems.costs.formulas import COSTS, OTHER_NAMES, calls, cost_named, get_cost, weighted_hamming
+from clems.costs.label_prices import KINDS, LABEL
 from clems.datasets.dataset import first_repeated
 from clems.datasets.formats.table import read_frame
 from clems.datasets.text.decimals import number
@@ -74,7 +74,7 @@ def read_cost(text: str, *, encoding: str = "utf-8", decimal: str = ".") -> Cost
 def read_prices(path: str | Path, *, encoding: str = "utf-8", decimal: str = ".") -> Cost:
     """Read the prices of mistakes from a CSV: for each label a line ``label,false_negative,false_positive``.
 
-    Prices are matched to labels by name when a model is fitted or asked; ``clems fit --cost prices.csv`` reads the same
+    Prices are matched to labels by name when a model is fitted or used; ``clems fit --cost prices.csv`` reads the same
     files.
 
     Parameters

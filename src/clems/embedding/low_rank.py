@@ -15,6 +15,7 @@ from clems.arrays import Floats, Weights
 from clems.embedding.ridge import doubled, exponent_of, roots, scaled_rows
 
 STEPS = 20  # of conjugate gradients in each half step
+ROUNDING = 1e-13  # a feature whose variance is less than this share of its mean square is constant
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,16 @@ def low_rank_regression(
     T = root[:, None] * (T if mask is None else np.where(mask, T, 0))
     flipped = scaled.T.tocsr() if sparse.issparse(scaled) else scaled.T
 
+    raw = np.asarray((scaled.multiply(scaled) if sparse.issparse(scaled) else scaled**2).sum(axis=0)).ravel()
+    squares = np.maximum(raw - (root @ root) * mean**2, 0)  # sums of squares of the centred features
+    varies = (squares > ROUNDING * raw).astype(np.float64)[:, None]  # of a constant, centring leaves rounding errors
+
     def forward(W: Floats) -> Floats:
+        W = varies * W
         return np.asarray(scaled @ W - np.outer(root, mean @ W))
 
     def backward(R: Floats) -> Floats:
-        return np.asarray(flipped @ R - np.outer(mean, root @ R))
+        return varies * np.asarray(flipped @ R - np.outer(mean, root @ R))
 
     def fitted(Z: Floats, H: Floats) -> Floats:
         return Z @ H.T if mask is None else mask * (Z @ H.T)
@@ -102,8 +108,6 @@ def low_rank_regression(
         through = forward(D) @ (H.T @ H) if mask is None else fitted(forward(D), H) @ H
         return backward(through) + penalty * D
 
-    squares = np.asarray(scaled.multiply(scaled).sum(axis=0) if sparse.issparse(scaled) else (scaled**2).sum(axis=0))
-    squares = np.maximum(squares.ravel() - (root @ root) * mean**2, 0)  # sums of squares of the centred features
     H, W = start.copy(), np.zeros((X.shape[1], size))
     Z = np.zeros((X.shape[0], size))
     history = [objective(W, H, Z)]

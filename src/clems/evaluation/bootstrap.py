@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from clems.arrays import Floats
-from clems.costs.by_name import names_of_pair
 from clems.costs.cost import Cost
 from clems.costs.counts import Counts
 from clems.costs.criteria import CRITERIA, Criterion, LabelCriterion, get_criterion
+from clems.costs.label_prices import names_of_pair
 from clems.labels.matrix import as_label_pair, as_labels
 
 LEVEL = 0.95

@@ -12,7 +12,7 @@ from scipy import sparse
 from clems.arrays import Integers, canonical, row_blocks
 from clems.checks import check_count
 from clems.costs.at_k import discounts, greatest_sums, weights_of_hits
-from clems.costs.by_name import names_of_pair
+from clems.costs.label_prices import names_of_pair
 from clems.labels.matrix import as_labels
 from clems.wording import first_few
 

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from clems.arrays import Bits, Floats, Labels
-from clems.costs.by_name import names_of_pair
 from clems.costs.cost import Cost, PriceCost
 from clems.costs.criteria import get_criterion
+from clems.costs.label_prices import names_of_pair
 from clems.evaluation.answers import HALF, Alternative, Answers, answers_of, at_half
 from clems.evaluation.bootstrap import drawn, ends
 from clems.labels.matrix import as_dense, as_label_pair, as_labels, as_weights

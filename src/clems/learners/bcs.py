@@ -24,12 +24,12 @@ from clems.posterior.independent import IndependentPosterior
 
 
 class BCS(PosteriorClassifier, DepthPath):
-    """Bayesian compressed sensing: random combinations of labels with their uncertainty; **labels may be missing**.
+    """Bayesian compressed sensing: random combinations of labels and their uncertainty; **labels may be missing**.
 
-    As in CS a regressor learns random combinations of the labels, but what it predicts is read as a noisy measurement
-    of Gaussian labels, each with its own variance. Labels that are rare or that few combinations tell are uncertain,
-    and every label gets a probability; labels are decided from these for any cost. NaN in Y is a label that nobody has
-    looked at: it is inferred from the features and the labels beside it.
+    As in CS, a regressor learns random combinations of the labels, but its predictions are treated as noisy
+    measurements of Gaussian labels, each with its own variance. Labels that are rare, or that few combinations
+    determine, are uncertain. Every label gets a probability, from which labels are decided for any cost. NaN in Y is an
+    unknown label: it is inferred from the features and from the other labels of the row.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from clems.posterior.chains import probability
 
 
 class BR(LabelByLabel):
-    """Binary relevance: each label has a classifier of its own and knows nothing of the others.
+    """Binary relevance: a separate classifier for each label, trained independently of the others.
 
     Parameters
     ----------

@@ -24,11 +24,11 @@ NETWORK = "network"
 
 
 class C2AE(CodeClassifier):
-    """Canonical correlated autoencoder: one network encodes labels, one decodes them, and one finds codes of features.
+    """Canonical correlated autoencoder: one network encodes labels, one decodes them, and one maps features to codes.
 
-    The three are trained together: a row's features and its labels should have the same code, codes are uncorrelated,
-    and the labels of a row, decoded from their own code, should score above the others. New rows are encoded by their
-    features, and a label is predicted if its score exceeds a threshold. Training needs torch,
+    The three networks are trained together, so that the features and the labels of a row have the same code, codes are
+    uncorrelated, and the labels of a row, decoded from their own code, score higher than the other labels. New rows are
+    encoded from their features, and a label is predicted if its score exceeds a threshold. Training needs torch,
     ``pip install 'clems[c2ae]'``; prediction, saving and loading do not.
 
     Parameters

@@ -15,7 +15,7 @@ from clems.learners.by_chain import LabelByLabel, follow
 
 
 class CC(LabelByLabel):
-    """Classifier chain: each label's classifier sees the labels before it, true in training, predicted afterwards.
+    """Classifier chain: each classifier sees the labels before its own, true ones in training, predicted ones later.
 
     Parameters
     ----------

@@ -20,11 +20,11 @@ from clems.learners.by_threshold import AnyCost
 class CCA(LinearEmbedding):
     """Canonical correlation analysis: labels are projected on the directions that features correlate with most.
 
-    Of all directions of the labels, scaled to variance 1, the first is the one whose best linear prediction from the
-    features correlates with it most; the second is the best that is uncorrelated with it, and so on. CPLST asks how
-    much of the labels' variance can be predicted, CCA which part of a direction's own: rare labels count as much as
-    frequent ones. A predicted code is mapped back by least squares, and a label is predicted if its value exceeds a
-    threshold.
+    Among all directions of the labels, scaled to variance 1, the first is the one whose best linear prediction from the
+    features correlates with it most; the second is the best that is uncorrelated with the first, and so on. CPLST
+    considers how much of the labels' total variance can be predicted, CCA the share of each direction's own variance,
+    so rare labels count as much as frequent ones. A predicted code is mapped back by least squares, and a label is
+    predicted if its value exceeds a threshold.
 
     Parameters
     ----------

@@ -32,12 +32,12 @@ EXACT = 1e-6  # the least variance of a predicted variate, beside its own
 
 
 class CCAOC(PosteriorClassifier, DividedClassifier):
-    """Output codes by canonical correlation analysis: labels, and combinations of them that features tell best.
+    """Output codes by canonical correlation analysis: labels, and combinations of them that features predict best.
 
-    A codeword is the label vector itself and a few canonical variates of it, the combinations of labels that correlate
-    most with features (CCA). A classifier gives the probability of each label, a ridge regression predicts each
-    variate, and both are put together: a label vector is the more probable, the more probable its labels are and the
-    nearer its variates are to those predicted.
+    A codeword is the label vector itself and a few of its canonical variates, the combinations of labels that correlate
+    most with features (CCA). A classifier gives the probability of each label, and a ridge regression predicts each
+    variate. Both are combined: a label vector is more probable if its labels are more probable and if its variates are
+    closer to the predicted ones.
 
     Parameters
     ----------

@@ -22,11 +22,11 @@ from clems.trees.growing import default_classifier
 
 
 class CFT(ChainClassifier):
-    """Condensed filter tree: a chain whose classifiers are trained on what each label costs where the chain arrives.
+    """Condensed filter tree: a chain whose classifiers are trained for a cost, at the predictions the chain reaches.
 
-    In each round, every training row stands at a prediction: in the first at the truth, then where the chain of the
-    round before would lead it. The classifier of a label learns which of its two values is cheaper there, weighted by
-    how much cheaper, from the rows of all rounds so far.
+    In each round, every training row is placed at a prediction: in the first round at the truth, later at what the
+    chain of the previous round predicts. The classifier of a label learns which of its two values is cheaper there,
+    weighted by the difference in cost, from the rows of all rounds so far.
 
     Parameters
     ----------

@@ -41,8 +41,8 @@ from clems.learners.regression import fit_regressor, make_regressor
 from clems.posterior.choosing import choose
 from clems.posterior.distribution import Posterior
 from clems.posterior.experts import EXPERTS, FitExpert, expert_for
+from clems.posterior.held_out_rows import HeldOutRows, mixture_for, paid_over_expected
 from clems.posterior.mixture import EXPERTS_ALONE, ExpertsAlone, MixedPosterior, Mixture, evidence_of
-from clems.posterior.mixture_choice import HeldOutRows, mixture_for, paid_over_expected
 from clems.posterior.source import (
     FOLDS,
     Settings,
@@ -63,13 +63,14 @@ DTYPES = ("float32", "float64", np.float32, np.float64)
 
 
 class CLEMS(PosteriorClassifier):
-    """Multi-label classifier trained for the cost of your choice, which decides by least expected cost.
+    """Multi-label classifier that is trained for the cost of your choice and decides by least expected cost.
 
-    Label vectors are embedded so that distances are square roots of costs; a forest is grown on the embedded truths.
-    The training rows that share a new row's leaves say how probable each label vector is, and an expert for single
-    labels, linear or with a kernel, adds its evidence where that lowers the cost of held-out rows. The answer is the
-    vector of least expected cost, exactly so for most costs. One fit serves every cost. ``decoder="nearest"`` is the
-    algorithm of the paper: the prediction whose point is nearest to the predicted one.
+    Label vectors are embedded so that distances are square roots of costs, and a forest is grown on the embedded
+    truths. The training rows that share leaves with a new row give the probability of each label vector, and an expert
+    for single labels, linear or with a kernel, adds its evidence if that lowers the cost of held-out rows. The
+    prediction is the label vector of least expected cost, exactly so for most costs. One fit serves every cost.
+    ``decoder="nearest"`` is the algorithm of the paper, which predicts the label vector whose point is nearest to the
+    regressed one.
 
     Parameters
     ----------

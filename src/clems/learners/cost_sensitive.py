@@ -22,7 +22,7 @@ from clems.arrays import Bits, Floats, Integers, Labels, Weights
 from clems.checks import check_count
 from clems.costs.cost import Cost
 from clems.costs.criteria import Criterion, label_criteria
-from clems.embedding.candidates import distinct_rows
+from clems.labels.distinct import distinct_rows
 from clems.labels.matrix import as_dense, constant_labels
 from clems.learners.base import Profile, check_estimator, new_seed, seeded
 from clems.learners.by_division import Problem, fit_problem
@@ -45,12 +45,12 @@ FOLDS = 5  # in which the rows of a calibration set are put
 
 
 class CostSensitiveClassifier(PosteriorClassifier):
-    """Decisions for a cost from any classifier's probabilities, without changing the classifier.
+    """Decide for a cost with the probabilities of any classifier, without changing the classifier.
 
-    Training rows are held out by folds, so that each has probabilities of a classifier that has not seen it. On these
-    the probabilities are calibrated, and what is assumed of labels together is chosen: that they are independent given
-    the features, or that only label sets of training occur. In the end the classifier is fitted to all rows. One fit
-    serves every cost.
+    Training rows are held out in folds, so that each row has probabilities from a classifier that has not seen it.
+    These probabilities are used for calibration, and for choosing the joint distribution of the labels: either labels
+    are independent given the features, or only the label sets of training occur. Finally the classifier is fitted to
+    all rows. One fit serves every cost.
 
     Parameters
     ----------

@@ -17,9 +17,9 @@ from clems.learners.by_threshold import AnyCost
 class CPLST(LabelProjection):
     """Conditional principal label space transformation: directions in which labels vary *as features predict it*.
 
-    As in PLST labels are projected and rounded back, but the directions are those in which the values that a ridge
-    regression fits to the labels vary most. So a code is both telling about the labels and easy to learn. Costs play no
-    part in the embedding.
+    As in PLST, labels are projected and mapped back, but on the directions in which the fitted values of a ridge
+    regression on the features vary most. A code is therefore both informative about the labels and easy to learn. Costs
+    are not used in the embedding.
 
     Parameters
     ----------

@@ -16,13 +16,13 @@ from clems.learners.by_threshold import AnyCost
 
 
 class CS(LinearEmbedding):
-    """Compressed sensing: random combinations of the labels are learned, and sparse label vectors are found that fit.
+    """Compressed sensing: random combinations of the labels are learned, and decoded to sparse label vectors.
 
-    A code is the label vector times a random matrix. It takes few dimensions, about s · log K, to tell vectors of s
-    labels apart, whatever the labels are. What is predicted is decoded row by row: orthogonal matching pursuit takes
-    the label whose column correlates most with what the code is short of, fits all labels taken so far by least
-    squares, and goes on until there are as many as a row may have. A label is predicted if its coefficient exceeds a
-    threshold.
+    A code is the label vector times a random matrix. It takes few dimensions, about s · log K, to distinguish vectors
+    with s labels, whatever the labels are. Predicted codes are decoded row by row: orthogonal matching pursuit selects
+    the label whose column correlates most with the residual of the code, fits all labels selected so far by least
+    squares, and repeats this until a row has its maximum number of labels. A label is predicted if its coefficient
+    exceeds a threshold.
 
     Parameters
     ----------

@@ -31,9 +31,9 @@ ROWS = 2000  # held-out rows that it is chosen on
 class CSRPE(PosteriorClassifier, DividedClassifier):
     """Cost-sensitive reference pair encoding: bits that say which of two label vectors is the cheaper prediction.
 
-    For many pairs (a, b) of label vectors a classifier learns which of both would be the cheaper prediction for a row,
-    with the difference of the two costs as its weight. Each candidate, a label vector of training, has its own bits;
-    how well they agree with those that are predicted makes a posterior over the candidates, from which labels are
+    For many pairs (a, b) of label vectors, a classifier learns which of the two would be the cheaper prediction for a
+    row, weighted by the difference of the two costs. Each candidate, a label vector seen in training, has its own bits.
+    The agreement of these bits with the predicted ones gives a posterior over the candidates, from which labels are
     decided for any cost.
 
     Parameters

@@ -21,10 +21,10 @@ SAMPLINGS = ("determinantal", "leverage")
 class CSSP(LinearEmbedding):
     """Column subset selection: a few labels are learned, and all others follow from them by least squares.
 
-    As many labels as there are dimensions are drawn at random, each with the probability of its leverage: its part in
-    the leading singular vectors of the label matrix. A code is the row's values of these labels, so a regressor learns
-    labels and no mixtures of them. All labels are read from what it predicts by the least-squares map C⁺Y, and
-    predicted if their value exceeds a threshold.
+    As many labels as there are dimensions are drawn at random, with probabilities given by their leverage, that is,
+    their part in the leading singular vectors of the label matrix. A code is the row's values of these labels, so a
+    regressor learns labels and not mixtures of them. The least-squares map C⁺Y turns its predictions into values for
+    all labels, and a label is predicted if its value exceeds a threshold.
 
     Parameters
     ----------

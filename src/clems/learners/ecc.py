@@ -10,8 +10,8 @@ import numpy as np
 
 from clems.arrays import Bits, Integers, Labels, Weights, row_blocks
 from clems.checks import check_count
-from clems.embedding.candidates import distinct_rows
 from clems.embedding.codewords import grouped, make_code
+from clems.labels.distinct import distinct_rows
 from clems.labels.matrix import as_dense
 from clems.learners.base import Profile
 from clems.learners.by_division import DividedClassifier, Problem
@@ -19,10 +19,11 @@ from clems.trees.reading import check_reach, predictions_of
 
 
 class ECC(DividedClassifier):
-    """Error-correcting codes: more bits than labels are learned, so that labels come out right if some bits are wrong.
+    """Error-correcting codes: more bits than labels are learned, so that labels are right even if some bits are wrong.
 
-    Label vectors become codewords. Their bits are divided at random into groups of three; a group is one classifier,
-    whose classes are the combinations of bits seen in training (RAkEL). What all groups predict is decoded.
+    Label vectors become codewords. Their bits are divided at random into groups of three. Each group has one
+    classifier, whose classes are the combinations of bits seen in training (RAkEL). The predictions of all groups are
+    decoded together.
 
     Parameters
     ----------

@@ -22,12 +22,12 @@ HELD_OUT = 1 / 3  # share of these that is predicted
 
 
 class FaIE(LinearEmbedding):
-    """Feature-aware implicit encoding: orthogonal codes from which labels follow and which follow from features.
+    """Feature-aware implicit encoding: orthogonal codes that features predict and from which labels can be decoded.
 
-    Codes are the leading eigenvectors of ``Y Yᵀ + alpha · H``, where H maps targets to what a ridge regression on the
-    features fits to them: the first term asks that labels be a linear function of the codes, the second that codes be a
-    linear function of the features. Labels are decoded by least squares, and predicted if the value exceeds ½. Costs
-    play no part in it.
+    Codes are the leading eigenvectors of ``Y Yᵀ + alpha · H``, where H maps targets to the fitted values of a ridge
+    regression on the features. The first term asks that labels be a linear function of the codes, the second that codes
+    be a linear function of the features. Labels are decoded by least squares and predicted if the value exceeds ½.
+    Costs are not used in the embedding.
 
     Parameters
     ----------

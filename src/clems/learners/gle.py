@@ -10,8 +10,8 @@ import numpy as np
 from clems.arrays import Bits, Floats, Integers, Labels, Weights
 from clems.checks import check_components, check_count, check_number
 from clems.costs.cost import Cost
-from clems.embedding.candidates import distinct_rows
-from clems.embedding.labelsets import draw_labelsets, set_weights
+from clems.embedding.label_groups import draw_labelsets, set_weights
+from clems.labels.distinct import distinct_rows
 from clems.labels.matrix import as_dense
 from clems.learners.base import Profile
 from clems.learners.by_division import DividedClassifier
@@ -31,12 +31,12 @@ class _WhenAsked:
 
 
 class GLE(PosteriorClassifier, DividedClassifier):
-    """Generalised k-labelsets: classifiers of a few labels together, and weights that say how much each counts.
+    """Generalised k-labelsets: classifiers for small groups of labels, and weights that say how much each counts.
 
-    Small random sets of labels are drawn, and for each a classifier learns which combination of its labels a row has.
-    What a label's sets say of it is averaged with weights that are learned together for all sets, in closed form, so
-    that errors on held-out rows are least. The averages are probabilities of labels; labels are decided from them for
-    any cost.
+    Small random sets of labels are drawn, and for each set a classifier learns which combination of its labels a row
+    has. The predictions for a label are averaged over the sets that contain it, with weights that are learned together
+    for all sets, in closed form, so that errors on held-out rows are least. The averages are probabilities of labels,
+    from which labels are decided for any cost.
 
     Parameters
     ----------

@@ -35,14 +35,14 @@ STEPS = 128  # thresholds from one to its double
 
 
 class GuaranteedCost(BaseEstimator):  # type: ignore[misc]
-    """Decide as many rows as a promise on the mean cost allows, and hand the others over.
+    """Decide as many rows as a guarantee on the mean cost allows, and hand the others over.
 
-    Rows whose expected cost is at most a threshold λ are decided by the model, the others are handed over, to a person
-    say, at a price each. A row then costs ``L(λ) = cost(truth, prediction)`` if it is decided and ``L(λ) = price`` if
-    not, and ``R(λ) = E[L(λ)]`` is the mean cost per row, over all rows. `fit` chooses the greatest λ for which it can
-    promise ``R(λ) ≤ level``: of calibration sets drawn from the distribution of the rows to come, at most a share
-    ``1 − confidence`` leads to a λ with a greater mean cost. That holds for every bounded cost, every distribution and
-    every model, however wrong its expected costs are: worse ones only hand over more rows.
+    Rows whose expected cost is at most a threshold λ are decided by the model; the others are handed over, to a person
+    for example, at a fixed price each. A row then costs ``L(λ) = cost(truth, prediction)`` if it is decided and
+    ``L(λ) = price`` if not, and ``R(λ) = E[L(λ)]`` is the mean cost per row, over all rows. `fit` chooses the greatest
+    λ for which it can guarantee ``R(λ) ≤ level``: among calibration sets drawn from the distribution of future rows, at
+    most a share ``1 − confidence`` leads to a λ with a greater mean cost. This holds for every bounded cost, every
+    distribution and every model, however wrong its expected costs are; with worse ones, more rows are handed over.
 
     Parameters
     ----------

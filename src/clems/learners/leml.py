@@ -9,7 +9,7 @@ import numpy as np
 from clems.arrays import Floats, Labels, Weights
 from clems.checks import check_components, check_count, check_number
 from clems.embedding.low_rank import low_rank_regression
-from clems.embedding.ridge import exponent_of
+from clems.embedding.ridge import doubled, exponent_of
 from clems.embedding.spectral import leading_directions
 from clems.labels.matrix import as_dense, split_missing
 from clems.learners.base import Profile
@@ -20,13 +20,12 @@ LITTLE = 1e-6  # share of the labels' own variation that orders directions which
 
 
 class LEML(LinearEmbedding):
-    """Low-rank regression of labels on features, of which the directions are kept; **labels may be missing**.
+    """Low-rank regression of labels on features gives the directions of the embedding; **labels may be missing**.
 
-    Labels are fitted by a linear model whose weights are a product of two thin matrices, ``X W Hᵀ``, both penalised: of
-    the labels' directions those remain that features tell together. Labels are projected on the directions in which
-    these fits vary most, a regressor learns the projections, and a label is predicted if its value exceeds a threshold.
-    Only labels that are known count in the fit, so NaN in Y is a label that nobody has looked at; what the fit says
-    takes its place.
+    Labels are fitted by a linear model whose weights are a product of two thin matrices, ``X W Hᵀ``, both penalised, so
+    that only directions of the labels remain that features can predict. Labels are projected on the directions in which
+    these fitted values vary most, a regressor learns the projections, and a label is predicted if its value exceeds a
+    threshold. Only known labels count in the fit: NaN in Y is an unknown label, and its fitted value takes its place.
 
     Parameters
     ----------
@@ -175,11 +174,12 @@ class LEML(LinearEmbedding):
             start=leading_directions(own, size).T,
             n_rounds=n_rounds,
         )
-        self.coef_ = fit.features @ fit.labels.T
-        exponent = exponent_of(X)
-        self.coef_ = np.ldexp(self.coef_, exponent)
-        rows = np.ones(X.shape[0]) if weight is None else weight
-        self.intercept_ = self.mean_ - (np.asarray(X.T @ rows, np.float64) / rows.sum()) @ self.coef_
+        rows, exponent = np.ones(X.shape[0]) if weight is None else weight, exponent_of(X)
+        coefficients = fit.features @ fit.labels.T  # of features whose greatest is about 1
+        center = np.asarray(doubled(X, exponent).T @ rows, np.float64) / rows.sum()
+        self.intercept_ = self.mean_ - center @ coefficients
+        with np.errstate(over="ignore"):  # of features of 1e-308 they may be infinite
+            self.coef_ = np.ldexp(coefficients, exponent)
         self.objective_ = np.array(fit.history)
         said = fit.codes @ fit.labels.T
         if known is not None:

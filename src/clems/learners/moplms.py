@@ -9,7 +9,7 @@ import numpy as np
 from clems.arrays import Floats, Labels, Weights
 from clems.checks import check_components, check_number
 from clems.embedding.column_subset import from_columns
-from clems.embedding.label_landmarks import choose_landmarks
+from clems.embedding.group_lasso import choose_landmarks
 from clems.embedding.ridge import scaled_rows
 from clems.learners.base import Profile
 from clems.learners.by_linear_code import LinearEmbedding, kept_in_turn, shares, without_constant
@@ -17,12 +17,12 @@ from clems.learners.by_threshold import AnyCost
 
 
 class MOPLMS(LinearEmbedding):
-    """Landmark labels: the few labels of which all others are sparse combinations are learned.
+    """Landmark labels: a regressor learns the few labels of which all others are sparse combinations.
 
-    Landmarks are found by a convex problem, ``½ ‖Y − Y A‖² + λ₁ Σ_r ‖A_r‖₂ + λ₂ ‖A‖₁``: the penalty on whole rows of A
-    leaves few rows that are not 0, and these are the landmarks. λ₁ is the greatest one that leaves as many as there are
-    dimensions. A code is the row's values of the landmarks; all labels are read from it by least squares and predicted
-    if their value exceeds a threshold.
+    Landmarks are found by solving a convex problem, ``½ ‖Y − Y A‖² + λ₁ Σ_r ‖A_r‖₂ + λ₂ ‖A‖₁``: the penalty on whole
+    rows of A leaves few non-zero rows, and these are the landmarks. λ₁ is the greatest one that leaves as many rows as
+    there are dimensions. A code is the row's values of the landmarks; least squares turns predictions into values for
+    all labels, and a label is predicted if its value exceeds a threshold.
 
     Parameters
     ----------

@@ -25,12 +25,12 @@ ENTRIES = 1 << 24  # of the features of all prefixes that are predicted together
 
 
 class PCC(PosteriorClassifier, ChainClassifier):
-    """Probabilistic classifier chain: a chain read as a distribution of label vectors, decided by least expected cost.
+    """Probabilistic classifier chain: a chain read as a distribution over label vectors, decided by expected cost.
 
-    The chain gives ``P(y | x) = Π_k P(y_k | x, y_1 … y_{k−1})``, from which vectors are drawn. For what was drawn the
-    decision is exact for hamming, F-measures, rank loss, composition, price lists and subset accuracy. For other costs,
-    yours included, it is the best of the drawn vectors and of the labels above each threshold, improved by changing
-    single labels. One fit serves every cost.
+    The chain gives ``P(y | x) = Π_k P(y_k | x, y_1 … y_{k−1})``, from which label vectors are drawn. Given the draws,
+    the decision is exact for hamming, F-measures, rank loss, composition, price lists and subset accuracy. For other
+    costs, including your own functions, it is the best of the drawn vectors and of the labels above each threshold,
+    improved by changing single labels. One fit serves every cost.
 
     Parameters
     ----------

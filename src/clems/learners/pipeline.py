@@ -96,9 +96,9 @@ def _has(name: str) -> Callable[[Any], bool]:
 
 
 class Pipeline(AnyPipeline):  # type: ignore[misc]
-    """Scikit-learn's Pipeline with what learners can do beyond `predict`: posteriors, expected costs, rankings.
+    """Scikit-learn's Pipeline with the further methods of learners: posteriors, expected costs, rankings.
 
-    A pipeline of scikit-learn's that has been fitted needs no second fit: ``Pipeline(fitted.steps)``.
+    A fitted scikit-learn pipeline needs no second fit: ``Pipeline(fitted.steps)``.
 
     Parameters
     ----------

@@ -15,8 +15,8 @@ from clems.learners.by_threshold import AnyCost
 class PLST(LabelProjection):
     """Principal label space transformation: labels are projected on the directions in which they vary most.
 
-    Of all linear codes with M dimensions these lose least of the labels, as a sum of squares. A predicted code is
-    mapped back, and a label is predicted if its value exceeds ½. Features and costs play no part in the embedding.
+    Among all linear codes with M dimensions, these lose the least of the labels, as a sum of squares. A predicted code
+    is mapped back, and a label is predicted if its value exceeds ½. Features and costs are not used in the embedding.
 
     Parameters
     ----------

@@ -22,10 +22,10 @@ from clems.arrays import Bits, Floats, Integers, Labels, Weights
 from clems.checks import check_components, check_count
 from clems.costs.cost import Cost
 from clems.decisions.score_threshold import above, best_threshold
-from clems.embedding.candidates import distinct_rows
 from clems.embedding.factorisation import factorise
 from clems.embedding.neighbours import neighbour_scores
 from clems.embedding.ridge import REACH, doubled, exponent_of
+from clems.labels.distinct import distinct_rows
 from clems.learners.base import MultiLabelClassifier, Profile, new_seed
 from clems.learners.regression import fit_regressor, make_regressor, predict_codes
 from clems.model_selection import held_out
@@ -35,12 +35,13 @@ SINGLE_REACH = 50  # as REACH, for features in single precision
 
 
 class SLEEC(MultiLabelClassifier):
-    """Sparse local embeddings: points that keep the inner products of near label vectors, and a threshold for the cost.
+    """Sparse local embeddings: points that preserve inner products of nearby label vectors, and a threshold.
 
-    Rows are clustered by their features. In each cluster label vectors are embedded so that the inner products of
-    neighbours stay, and a regressor learns the way from features to points. A label scores the share of those training
-    rows that have it whose predicted points are nearest. It is predicted if its score exceeds a threshold, one for all
-    labels: that of least cost for the training rows. Nothing else depends on the cost, so one fit serves every cost.
+    Rows are clustered by their features. In each cluster, label vectors are embedded so that the inner products of
+    neighbours are preserved, and a regressor learns to map features to points. The score of a label is its share among
+    the training rows whose predicted points are nearest. A label is predicted if its score exceeds a threshold, which
+    is the same for all labels and has the least cost on the training rows. Nothing else depends on the cost, so one fit
+    serves every cost.
 
     Parameters
     ----------

@@ -132,8 +132,8 @@ KINDS = {  # what each of these may be in a file
 def save(model: Any, path: str | os.PathLike[str], *, reading: Mapping[str, str] | None = None) -> None:
     """Save a fitted model to a file, whole or not at all.
 
-    The file is one of skops, a zip archive of arrays and their description; nothing in it is code. A cost or another
-    function of your own is saved by its name, so it must be defined at the top of a module.
+    The file has the format of skops, a zip archive of arrays and their description; nothing in it is code. Your own
+    cost or other function is saved by its name, so it must be defined at the top level of a module.
 
     Parameters
     ----------
@@ -178,9 +178,10 @@ def save(model: Any, path: str | os.PathLike[str], *, reading: Mapping[str, str]
 def load(path: str | os.PathLike[str], trusted: Iterable[Any] = ()) -> Model:
     """Load a model from a file that was written by :func:`clems.save`.
 
-    Nothing is built but learners of clems, and what scikit-learn, SciPy and NumPy need for them; a file that asks for
-    anything else is refused before any of it is imported, and so is one whose arrays do not fit together. A model that
-    another version of clems or scikit-learn has saved is loaded with a warning, since its predictions may differ.
+    Only learners of clems, and what they need from scikit-learn, SciPy and NumPy, are built. A file that asks for
+    anything else is refused before any of it is imported, and so is a file whose arrays do not fit together. A model
+    that was saved with another version of clems or scikit-learn is loaded with a warning, because its predictions may
+    differ.
 
     Parameters
     ----------

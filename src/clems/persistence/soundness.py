@@ -31,7 +31,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
-from sklearn.feature_extraction import FeatureHasher
+from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.neighbors import (
     BallTree,
@@ -426,7 +426,7 @@ CHECKS: tuple[tuple[Any, str | None, Callable[[Any], list[Any]]], ...] = (
     (BINNED, "_predictors", _binned),
     (NEIGHBOURS, "_fit_X", _neighbours),
     (MACHINES, "support_vectors_", _machine),
-    (CountVectorizer, "vocabulary_", _vectorizer),
+    ((CountVectorizer, DictVectorizer), "vocabulary_", _vectorizer),
     ((CountVectorizer, HashingVectorizer), None, _analysis),
     ((HashingVectorizer, FeatureHasher), None, _hasher),
     (OneHotEncoder, "categories_", _one_hot),

@@ -42,10 +42,10 @@ from clems.posterior.chains import Chain
 from clems.posterior.classifiers import Given, OfAllLabels, OfEachLabel
 from clems.posterior.distances import ByDistance
 from clems.posterior.experts import Expert
+from clems.posterior.held_out_rows import HeldOutRows
 from clems.posterior.joint import HeldOut, Independent, Observed
 from clems.posterior.leaves import ByLeaves
 from clems.posterior.mixture import Mixture
-from clems.posterior.mixture_choice import HeldOutRows
 from clems.posterior.neighbours import ByNeighbours
 from clems.posterior.ridge_expert import Gaussian, Linear, RidgeScores
 from clems.trees.leaf_table import LeafCounts, LeafShares
@@ -83,7 +83,6 @@ PLAIN = {
     "sklearn.ensemble._stacking": "StackingClassifier StackingRegressor",
     "sklearn.ensemble._voting": "VotingClassifier VotingRegressor",
     "sklearn.ensemble._weight_boosting": "AdaBoostClassifier AdaBoostRegressor",
-    "sklearn.feature_extraction._dict_vectorizer": "DictVectorizer",
     "sklearn.feature_extraction.text": "TfidfTransformer",
     "sklearn.feature_selection._univariate_selection": "SelectKBest SelectPercentile",
     "sklearn.feature_selection._variance_threshold": "VarianceThreshold",
@@ -108,7 +107,7 @@ PLAIN = {
     "sklearn.linear_model._ridge": "Ridge RidgeCV RidgeClassifier RidgeClassifierCV",
     "sklearn.linear_model._stochastic_gradient": "SGDClassifier SGDRegressor",
     "sklearn.linear_model._theil_sen": "TheilSenRegressor",
-    "sklearn.model_selection._classification_threshold": "FixedThresholdClassifier TunedThresholdClassifierCV",
+    "sklearn.model_selection._classification_threshold": "FixedThresholdClassifier",
     "sklearn.multiclass": "OneVsOneClassifier OneVsRestClassifier",
     "sklearn.multioutput": "ClassifierChain MultiOutputClassifier MultiOutputRegressor RegressorChain",
     "sklearn.naive_bayes": "BernoulliNB CategoricalNB ComplementNB GaussianNB MultinomialNB",
@@ -128,6 +127,7 @@ CHECKED = {
     "sklearn.ensemble._gb": "GradientBoostingClassifier GradientBoostingRegressor",
     "sklearn.ensemble._hist_gradient_boosting.gradient_boosting": "HistGradientBoostingClassifier "
     "HistGradientBoostingRegressor",
+    "sklearn.feature_extraction._dict_vectorizer": "DictVectorizer",
     "sklearn.feature_extraction._hash": "FeatureHasher",
     "sklearn.feature_extraction.text": "CountVectorizer HashingVectorizer TfidfVectorizer",
     "sklearn.neighbors._classification": "KNeighborsClassifier RadiusNeighborsClassifier",

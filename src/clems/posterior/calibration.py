@@ -344,7 +344,7 @@ def _least(derivatives: Derivatives, start: Floats, precision: float) -> Floats:
     x = start
     value, gradient, hessian = penalised(x)
     for _ in range(MOST_STEPS):
-        direction = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
+        direction = _newton_step(hessian, gradient)
         slope = (gradient * direction).sum(axis=1)  # what a whole step gains is half of it where quadratic
         if slope.max() < 1e-10:
             break
@@ -358,3 +358,13 @@ def _least(derivatives: Derivatives, start: Floats, precision: float) -> Floats:
         x = x - step * direction
         value, gradient, hessian = new
     return x
+
+
+def _newton_step(hessian: Floats, gradient: Floats) -> Floats:
+    """Solve ``H d = g`` for each function; where weights of 1e90 make H singular, it is raised a little."""
+    try:
+        return np.asarray(np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0])
+    except np.linalg.LinAlgError:
+        size = np.trace(hessian, axis1=1, axis2=2)[:, None, None]
+        raised = hessian + 1e-12 * size * np.eye(hessian.shape[1])
+        return np.asarray(np.linalg.solve(raised, gradient[:, :, None])[:, :, 0])

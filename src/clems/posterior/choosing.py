@@ -13,13 +13,14 @@ from clems.arrays import Bits, Floats, Weights, dense_if_full
 from clems.costs.criteria import Criterion, label_criteria
 from clems.decisions.decide import DECODERS
 from clems.posterior.distribution import Posterior, marginals_of, sharpened
+from clems.posterior.held_out_rows import HeldOutRows, loss_of, mixture_for
 from clems.posterior.mixture import EXPERTS_ALONE, Mixture
-from clems.posterior.mixture_choice import HeldOutRows, loss_of, mixture_for
 from clems.posterior.one_standard_error import log_loss_per_row, one_standard_error, valley
 from clems.posterior.source import Source
 
 SHARPNESS = (0.5, 0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.5)
 START = 4  # place of the one from which the search begins
+COMPARED = 250  # held-out rows, about, on which decoders are compared where there are many label vectors
 THRESHOLD = "threshold"  # name of the only decoder of criteria of all rows together
 
 
@@ -121,9 +122,18 @@ def choose(
         decided = (of_labels.marginals > thresholds[criterion.name]).astype(np.uint8)
         value = criterion.as_cost(criterion.measure(truth, decided, weight))
         return Choice(option, mixture, THRESHOLD, {THRESHOLD: value}, by_weight, rows, thresholds)
-    by_row = {name: cost.of_rows(truth, DECODERS[name].decide(posterior, cost)) for name in names}
-    means = {name: float(np.average(own, weights=weight)) for name, own in by_row.items()}
-    decoder = one_standard_error(by_row, names[-1], weight)
+
+    def costs_by(name: str, some: slice) -> Floats:
+        return cost.of_rows(truth[some], DECODERS[name].decide(posterior.rows(some), cost))
+
+    # Where every row is decided by itself, decoders are compared on fewer of them.
+    some = slice(None, None, max(1, len(truth) // COMPARED) if posterior.large and len(names) > 1 else 1)
+    own_weight = None if weight is None else weight[some]
+    by_row = {name: costs_by(name, some) for name in names}
+    means = {name: float(np.average(own, weights=own_weight)) for name, own in by_row.items()}
+    decoder = one_standard_error(by_row, names[-1], own_weight)
+    if some.step > 1:
+        means[decoder] = float(np.average(costs_by(decoder, slice(None)), weights=weight))
     return Choice(option, mixture, decoder, means, by_weight, rows, thresholds)
 
 

@@ -39,8 +39,8 @@ SPARSE = 0.1  # share of ones below which label vectors are multiplied as a spar
 class Posterior:
     """A distribution over label vectors for each of n rows.
 
-    Everything before it makes one, everything after it reads one: a decision takes a posterior and a cost, and does not
-    depend on where the posterior came from.
+    Training produces posteriors and decisions use them: a decision takes a posterior and a cost, and does not depend on
+    where the posterior came from.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from clems.arrays import Bits, Floats, canonical, row_blocks
 from clems.checks import check_number
-from clems.embedding.candidates import distinct_rows
+from clems.labels.distinct import distinct_rows
 from clems.labels.matrix import as_dense, as_labels
 from clems.wording import first_few
 

@@ -15,7 +15,7 @@ from clems.decisions.decide import TopK
 from clems.decisions.independent import expected_independent, independent_rules, top_independent
 from clems.decisions.poisson_binomial import LEFT_OUT, of_sums, with_each_label
 from clems.decisions.rules import Rule
-from clems.embedding.candidates import distinct_rows
+from clems.labels.distinct import distinct_rows
 from clems.posterior.distribution import Posterior
 
 UNCERTAIN = 12  # labels whose 2^12 vectors are all enumerated

@@ -176,13 +176,7 @@ def choose_joint(
     marginals: dict[str, Floats | None] = {"independent": None}
     calibrator: Calibrator = Unchanged()
     if "observed" in names:
-        shapes = [
-            partial(held_out.observed, power=power, sharpness=sharpness)
-            for power, sharpness in product(POWERS, SHARPNESS)
-        ]
-        log_losses = [held_out.ask(shape, _log_losses) for shape in shapes]
-        kinds["observed"] = shapes[int(np.argmin(np.average(log_losses, axis=1, weights=held_out.weight)))]
-        calibrator, marginals["observed"] = _calibrated(held_out, kinds["observed"])
+        kinds["observed"], calibrator, marginals["observed"] = once(held_out, "observed", partial(_observed, held_out))
 
     paid, expected = {}, {}
     for name in names:
@@ -197,6 +191,16 @@ def choose_joint(
         joint = replace(joint, calibrator=calibrator)
     means = {name: float(np.average(own, weights=held_out.weight)) for name, own in paid.items()}
     return joint, means, held_out.ask(kinds[name], lambda posterior, _: posterior.marginals, marginals[name])
+
+
+def _observed(held_out: HeldOut) -> tuple[Callable[[Floats], Joint], Calibrator, Floats]:
+    """Choose power and sharpness by log loss, whatever the cost, and calibrate; with marginals of held-out rows."""
+    shapes = [
+        partial(held_out.observed, power=power, sharpness=sharpness) for power, sharpness in product(POWERS, SHARPNESS)
+    ]
+    log_losses = [held_out.ask(shape, _log_losses) for shape in shapes]
+    kind = shapes[int(np.argmin(np.average(log_losses, axis=1, weights=held_out.weight)))]
+    return kind, *_calibrated(held_out, kind)
 
 
 def paid_over_expected(held_out: HeldOut, joint: Joint, criterion: Criterion) -> float:

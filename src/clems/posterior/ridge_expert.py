@@ -204,15 +204,23 @@ Fit = Callable[[float], tuple[Floats, Floats]]  # from a penalty to coefficients
 
 
 def _by_rows(G: Floats, R: Floats, weight: Floats, rows: Integers) -> Fit:
-    """Return how to fit to a kernel matrix with a penalty."""
+    """Return how to fit to a kernel matrix with a penalty.
+
+    Held-out rows come last in the matrix that is factorised, ``A = L Lᵀ``: their block of ``A⁻¹`` is then that of the
+    last rows and columns of L alone, ``(L₂₂ L₂₂ᵀ)⁻¹``, and nothing else has to be inverted.
+    """
+    order = np.concatenate([np.setdiff1d(np.arange(len(G)), rows), rows])
+    back, last = order.argsort(), slice(len(G) - len(rows), None)
+    G, R = G[np.ix_(order, order)], R[order]
+    ridge = _mean_length(G, len(G)) / np.maximum(weight[order], 1e-9)
 
     def fit(penalty: float) -> tuple[Floats, Floats]:
-        A = G.copy()
-        A[np.diag_indices_from(A)] += penalty * np.trace(G) / len(G) / np.maximum(weight, 1e-9)
-        factor = cho_factor(A, lower=True, overwrite_a=True)
-        alpha = cho_solve(factor, R)
-        inverse, _ = lapack.dpotri(factor[0], lower=1, overwrite_c=1)
-        return alpha, alpha[rows] / np.diag(inverse)[rows, None]
+        A = G.copy(order="F")
+        A[np.diag_indices_from(A)] += penalty * ridge
+        factor, lower = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+        alpha = cho_solve((factor, lower), R, check_finite=False)
+        inverse, _ = lapack.dpotri(factor[last, last], lower=1)
+        return alpha[back], alpha[last] / np.diag(inverse)[:, None]
 
     return fit
 
@@ -232,11 +240,11 @@ def _by_features(
     columns = np.empty((len(product), len(rows)), order="F")
     for block in row_blocks(len(rows), LANDMARKS, ENTRIES):
         columns[:, block] = _dense(described(rows[block])).T
-    length = np.trace(product) / weight[used].sum()
+    unit = _mean_length(product, weight[used].sum())
 
     def fit(penalty: float) -> tuple[Floats, Floats]:
         A = np.array(product, order="F")
-        A[np.diag_indices_from(A)] += penalty * length
+        A[np.diag_indices_from(A)] += penalty * unit
         factor = cho_factor(A, lower=True, overwrite_a=True)
         beta = cho_solve(factor, np.asarray(right, np.float64))
         h = np.empty(len(rows))
@@ -270,11 +278,16 @@ def _least_penalty(G: Floats, R: Floats) -> int:
     values, U = eigh(G)
     values, UR, squares = np.maximum(values, 0), U.T @ R, U**2
     errors = []
-    for penalty in np.array(PENALTIES) * (np.trace(G) / len(G)):
+    for penalty in np.array(PENALTIES) * _mean_length(G, len(G)):
         kept = values / (values + penalty)  # G (G + λ I)⁻¹ in the basis of eigenvectors
         residual = (R - U @ (kept[:, None] * UR)) / (1 - np.minimum(squares @ kept, 0.999))[:, None]
         errors.append((residual**2).sum())
     return int(np.argmin(errors))
+
+
+def _mean_length(G: Floats, n: float) -> float:
+    """Mean of the kernel of a row with itself, the unit of penalties; 1 if all rows are 0, so that none is 0."""
+    return float(np.trace(G) / n) or 1.0
 
 
 def _whitening(G: Floats) -> Floats:

@@ -42,9 +42,9 @@ class ColumnNote(NamedTuple):
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Make features of a table: text, words, numbers with gaps, dates, yes and no.
+    """Turn a table into features: text, words, numbers with missing values, dates, yes and no.
 
-    What a column holds is found out when the encoder is fitted, and kept in `columns_`; labels are not looked at.
+    The kind of each column is detected when the encoder is fitted, and kept in `columns_`; labels are not used.
 
     =============  =================================================================================================
     kind           features
@@ -57,7 +57,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     `text`         TF-IDF of words
     =============  =================================================================================================
 
-    Columns that have another value in every row, as ids have, or the same in all are left out.
+    Columns with a different value in every row, such as ids, or with the same value in every row are left out.
 
     Parameters
     ----------

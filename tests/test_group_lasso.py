@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from clems import MOPLMS
-from clems.embedding.label_landmarks import choose_landmarks, landmark_weights
+from clems.embedding.group_lasso import choose_landmarks, landmark_weights
 
 
 def objective(A, G, by_row, by_entry):
