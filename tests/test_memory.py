@@ -68,7 +68,7 @@ def test_too_much_is_refused_before_anything_is_embedded(monkeypatch):
     monkeypatch.setattr(clems_module, "mirrored_smacof", None)
     wanted = (
         r"^Training would take up to [\d.]+ [MG]iB beyond the data, more than max_memory='64 kB' allows: "
-        r"[\d.]+ [MG]iB for .+, [\d.]+ [MG]iB for .+\. Less does .+; max_memory=None sets no limit\.$"
+        r"[\d.]+ [MG]iB for .+, [\d.]+ [MG]iB for .+\. With .+ it takes less; max_memory=None sets no limit\.$"
     )
     with pytest.raises(ValueError, match=wanted):
         CLEMS(max_memory="64 kB").fit(X, Y)
@@ -76,10 +76,12 @@ def test_too_much_is_refused_before_anything_is_embedded(monkeypatch):
 
 def test_the_sentence_names_what_takes_the_most_and_what_to_do():
     many = Size(n=40_000, d=100, K=100, L=30_000, M=100)
-    with pytest.raises(ValueError, match=r"GiB for distances of all label vectors, .* Less does landmarks=1000; "):
+    with pytest.raises(
+        ValueError, match=r"GiB for distances of all label vectors, .* With landmarks=1000 it takes less; "
+    ):
         check_memory(many, "8 GiB")
     check_memory(replace(many, landmarks=1000, M=64), "8 GiB")
-    with pytest.raises(ValueError, match=r"GiB for trees, .* Less does a smaller n_trees"):
+    with pytest.raises(ValueError, match=r"GiB for trees, .* With a smaller n_trees"):
         check_memory(Size(n=10**7, d=50, K=20, L=500, M=20), 2**33)
 
 

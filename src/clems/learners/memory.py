@@ -76,7 +76,7 @@ def stages(of: Size) -> list[Parts]:
     >>> from clems.learners.memory import Size, stages
     >>> embedding, *_ = stages(Size(n=40_000, d=100, K=100, L=30_000, M=100))
     >>> {name: round(size / 2**30, 1) for name, size in embedding.items()}
-    {'label vectors': 0.0, 'distances of all label vectors': 14.1}
+    {'label vectors': 0.0, 'distances of all label vectors': 13.9}
     """
     n, K, L, M = of.n, of.K, of.L, of.M
     labels = 8 * n + (L * K if of.sparse_labels is None else 10 * of.sparse_labels)
@@ -156,7 +156,8 @@ def check_memory(of: Size, max_memory: Any) -> None:
     rest = f", {_size(parts[others[0]])} for {others[0]}" if others else ""
     raise ValueError(
         f"Training would take up to {_size(needed)} beyond the data, more than max_memory={max_memory!r} allows"
-        f"{here}: {_size(parts[first])} for {first}{rest}. Less does {ADVICE[first]}; max_memory=None sets no limit."
+        f"{here}: {_size(parts[first])} for {first}{rest}. With {ADVICE[first]} it takes less; max_memory=None sets no "
+        "limit."
     )
 
 
