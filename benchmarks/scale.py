@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import re
 import resource
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from time import process_time
@@ -41,6 +42,12 @@ def timed(function: Callable[[], Any]) -> tuple[float, Any]:
     start = process_time()
     result = function()
     return process_time() - start, result
+
+
+def commit() -> str:
+    """Commit at which a section is measured, as sections are measured one by one."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
 
 
 def exponent(sizes: Any, seconds: Any) -> float:
@@ -247,7 +254,8 @@ def draw(text: str, path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    table = [line.strip("| ").split("|") for line in text.partition("## Growth")[2].splitlines() if line[:2] == "| "]
+    section = text.partition("## Growth")[2].partition("\n## ")[0]
+    table = [line.strip("| ").split("|") for line in section.splitlines() if line[:2] == "| "]
     names, *lines = [[cell.strip() for cell in line] for line in table]
     slopes = next(line for line in lines if line[0] == "exponent")
     lines = [line for line in lines if line[0][0].isdigit()]
@@ -284,7 +292,7 @@ def main() -> None:
     known = options.output.read_text() if options.output and options.output.exists() else text
     for name in options.parts:
         with threadpool_limits(1):
-            section = f"## {name.capitalize()}\n\n{PARTS[name](options)}\n"
+            section = f"## {name.capitalize()}\n\n{PARTS[name](options)}\n\nThis section: commit {commit()}.\n"
         print(section, flush=True)
         known = (
             re.sub(rf"\n## {name.capitalize()}\n.*?(?=\n## |\Z)", "", known, flags=re.DOTALL).rstrip()

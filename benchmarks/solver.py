@@ -17,8 +17,8 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks import authors
 from benchmarks.data import load
 from clems import COSTS, mirrored_smacof
-from clems.labels.distinct import distinct_rows
 from clems.embedding.smacof import Majoriser, label_start, quasi_newton
+from clems.labels.distinct import distinct_rows
 
 CASES = [(name, cost) for name in ("emotions", "yeast", "enron", "cal500") for cost in ("f1", "rank")]
 GENERATED = [("generated", "f1"), ("generated", "rank")]
