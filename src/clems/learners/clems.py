@@ -371,9 +371,12 @@ class CLEMS(PosteriorClassifier):
         Y: Labels,
         weight: Weights,
         random_state: np.random.RandomState,
-        check: Callable[[int, int, int | None], None],
+        check: Callable[[int, int, int | None], None] = lambda *_: None,
     ) -> None:
-        """Embed the candidates: distances from truths to predictions are transformed costs."""
+        """Embed the candidates: distances from truths to predictions are transformed costs.
+
+        `check` is asked once it is known how many label vectors, dimensions and landmarks there are.
+        """
         start = perf_counter()
         if self.roles not in ROLES:
             raise ValueError(f"roles must be one of {', '.join(map(repr, ROLES))}; got {self.roles!r}.")
