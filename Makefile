@@ -1,4 +1,4 @@
-.PHONY: report-earlier results any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-columns bench-embeddings bench-independent bench-joint bench-memory bench-runner bench-scale bench-commands bench-guarantee paper choices decisions depths forests embedded embeddings experts rivals directly prices xmlc tickets study against printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
+.PHONY: report-earlier results any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-columns bench-embeddings bench-independent bench-joint bench-memory bench-limits bench-runner bench-scale bench-commands bench-guarantee paper choices decisions depths forests embedded embeddings experts rivals directly prices xmlc tickets study against printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -44,6 +44,9 @@ bench-independent: $(VENV)/.bench  ## Decisions from marginals of a thousand lab
 
 bench-memory: $(VENV)/.bench  ## Memory of fit beyond features and trees, beside that of 0.1; two minutes.
 	$(BIN)/python -m benchmarks.memory --revision 1e78cbe --output benchmarks/results/memory.md
+
+bench-limits: $(VENV)/.bench  ## Memory of fit beside the estimate by which max_memory refuses; three minutes.
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.limits --output benchmarks/results/limits.md
 
 bench-guarantee: $(VENV)/.bench  ## How often guarantees of GuaranteedCost are broken; needs CLEMS_DATA; about ten minutes.
 	$(BIN)/python -m benchmarks.guarantee --output benchmarks/results/guarantee.md

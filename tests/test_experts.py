@@ -8,8 +8,9 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from clems import CLEMS, COSTS, load, save
 from clems.datasets import digit_scenes
+from clems.learners import clems as clems_module
 from clems.posterior.experts import EXPERTS, ExpertKind, expert_for
-from clems.posterior.mixture import WEIGHTS
+from clems.posterior.mixture import EXPERTS_ALONE, WEIGHTS
 
 RNG = np.random.default_rng(0)
 N, D, K = 300, 60, 4
@@ -95,6 +96,35 @@ def test_saved_mixtures_answer_as_before(cost, tmp_path):
             assert np.array_equal(model.predict(WORDS[TEST], cost=other), loaded.predict(WORDS[TEST], cost=other))
         assert np.array_equal(model.predict_proba(WORDS[TEST]), loaded.predict_proba(WORDS[TEST]))
         assert loaded.mixture_ == model.mixture_
+
+
+def test_of_many_labels_experts_may_count_alone(tmp_path, monkeypatch):
+    rng = np.random.default_rng(2)
+    X = (rng.random((360, 40)) < 0.2) * 1.0
+    Y = (X @ rng.normal(size=(40, 12)) + rng.normal(0, 0.1, (360, 12)) > 1).astype(int)  # few vectors occur twice
+
+    def fit(**settings):
+        return CLEMS("f1", n_trees=6, random_state=0, **settings).fit(X[:300], Y[:300])
+
+    few = fit()
+    assert few.mixture_ != EXPERTS_ALONE
+    monkeypatch.setattr(clems_module, "WIDE", 11)
+    many, expected, truth = fit(), fit(decoder="expected"), Y[300:].astype(np.uint8)
+    assert (many.mixture_, many.decoder_) == (EXPERTS_ALONE, "exact")
+    assert [*many.oob_costs_] == ["exact"]
+    assert COSTS["f1"].of_rows(truth, many.predict(X[300:])).mean() < 0.95 * (1 - few.score(X[300:], Y[300:]))
+    (expert,) = many.experts_.values()
+    np.testing.assert_allclose(many.predict_proba(X[300:]), expert(X[300:]), atol=2e-4)
+    known = {row.tobytes() for row in Y[:300]}
+    for among in (expected, many.with_decoder("expected"), many.with_decoder("nearest")):
+        assert among.mixture_ != EXPERTS_ALONE
+        assert {row.tobytes() for row in among.predict(X[300:])} <= known
+    assert (many.top_k(X[300:], 3).labels[:, 0] == many.predict(X[300:])).all()
+    save(many, tmp_path / "model.clems")
+    loaded = load(tmp_path / "model.clems")
+    for cost in ("f1", "accuracy", "macro_f1"):
+        assert np.array_equal(loaded.predict(X[300:], cost=cost), many.predict(X[300:], cost=cost))
+    assert np.array_equal(loaded.expected_cost(X[300:]), many.expected_cost(X[300:]))
 
 
 def test_sparse_and_dense_features_mean_the_same():

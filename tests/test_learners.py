@@ -1015,6 +1015,10 @@ def bad_parameters(learner):
             (value, "landmarks must be 'auto', None or a whole number of at least 2; got")
             for value in (1, 0, 2.5, True, "all")
         ],
+        "max_memory": [
+            (value, "max_memory must be 'auto', None, a number of bytes above 0 or a text such as '4 GiB'; got")
+            for value in (0, -1, "much", "4 apples", True)
+        ],
         "roles": [("worded", "roles must be one of 'mirrored', 'swapped'; got 'worded'")],
         "cost_transform": [
             ("log", "cost_transform must be one of 'sqrt', 'identity' or a function; got 'log'"),

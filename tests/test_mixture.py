@@ -12,7 +12,18 @@ from clems.costs.criteria import mean_of
 from clems.posterior import held_out_rows as rows_module
 from clems.posterior import mixture as mixture_module
 from clems.posterior.held_out_rows import HeldOutRows, mixture_for
-from clems.posterior.mixture import NEGLIGIBLE, PRIOR, WEIGHTS, MixedPosterior, Mixture, evidence_of, mixed
+from clems.posterior.mixture import (
+    EXPERTS_ALONE,
+    NEGLIGIBLE,
+    PRIOR,
+    ROOM,
+    WEIGHTS,
+    MixedPosterior,
+    Mixture,
+    evidence_of,
+    mixed,
+    probabilities_of,
+)
 
 LABELS = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 1]], np.uint8)
 FREQUENCY = np.array([4.0, 3.0, 2.0, 1.0])
@@ -78,9 +89,33 @@ def test_posteriors_can_be_mixed_again_cut_and_joined():
     assert np.array_equal(posterior.likelihood, posterior.share.data)
 
 
-def held_out(p, truth, own, forest=None, weight=None):
+@given(seed=st.integers(0, 2**32 - 1))
+def test_experts_alone_decide_among_all_vectors_by_what_they_say(seed):
+    forest, p = drawn(seed)
+    evidence, one = evidence_of([p], SHARE), Mixture(1.0, 0.3)
+    posterior = MixedPosterior(Posterior(LABELS, forest), evidence, PRIORS, one, SHARE)
+    alone, wanted = posterior.remixed(EXPERTS_ALONE), Posterior.from_marginals(p)
+    np.testing.assert_allclose(alone.marginals, p, atol=1e-6)
+    for cost in ("f1", "hamming", "rank", "accuracy"):
+        assert np.array_equal(alone.decide(cost), wanted.decide(cost))
+    assert alone.remixed(EXPERTS_ALONE) is alone
+    joined = alone._joined([alone.rows(slice(0, 2)), alone.rows(slice(2, 6))])
+    assert np.array_equal(joined.marginals, alone.marginals)
+    for back in (alone.remixed(one), joined.remixed(one), posterior.remixed(EXPERTS_ALONE).rows(slice(6)).remixed(one)):
+        assert np.array_equal(back.share.toarray(), posterior.share.toarray())
+
+
+@pytest.mark.parametrize("K", [3, 10_000])
+def test_labels_that_are_nearly_impossible_add_up_to_little(K):
+    p, share = np.full((1, K), 1e-9), np.full(K, 0.3)
+    found = probabilities_of(evidence_of([p], share), share)
+    assert found.sum() <= 1.01 * min(ROOM, 1e-4 * K)
+
+
+def held_out(p, truth, own, forest=None, weight=None, label_share=None):
     forest = np.tile(PRIORS, (len(own), 1)) if forest is None else forest
-    rows = HeldOutRows(LABELS, sparse.csr_array(forest), evidence_of([p], SHARE), FREQUENCY, own, truth, weight)
+    shares, evidence = sparse.csr_array(forest), evidence_of([p], SHARE)
+    rows = HeldOutRows(LABELS, shares, evidence, FREQUENCY, own, truth, weight, (), label_share)
     return rows.with_mixtures(Mixture(1.0, 0.0), (0.5, 1.0, 2.0))
 
 
@@ -99,6 +134,18 @@ def test_experts_count_where_they_lower_the_cost(cost):
     assert chosen.weight > 0
     shuffled = held_out(p[rng.permutation(len(p))], truth, own)
     assert mixture_for(shuffled, mean_of(COSTS[cost])) == Mixture(1.0, 0.0)
+
+
+def test_experts_alone_are_chosen_where_no_candidate_has_the_labels_of_rows():
+    rng = np.random.default_rng(4)
+    truth = rng.integers(0, 2, (200, 3)).astype(np.uint8)
+    truth = truth[~(truth[:, None] == LABELS).all(axis=2).any(axis=1)]
+    given = np.where(truth == 1, 0.95, 0.05), truth, rng.integers(0, 4, len(truth))
+    rows = held_out(*given, label_share=SHARE)
+    for criterion in (mean_of(COSTS["f1"]), mean_of(COSTS["accuracy"]), CRITERIA["micro_f1"]):
+        assert mixture_for(rows, criterion) == EXPERTS_ALONE
+        assert mixture_for(rows.among_candidates(), criterion) in held_out(*given).mixtures
+    assert EXPERTS_ALONE not in held_out(*given).mixtures
 
 
 def test_criteria_of_all_rows_are_chosen_for_by_log_loss():

@@ -110,7 +110,7 @@ def test_held_out_rows_are_seen_by_trees_that_have_not_seen_them(weight):
     for trees in forests(weight):
         source = source_of(trees, training(weight=weight), settings_of([1, 3, 50]))
         assert source.options == [1, 3, 50]
-        assert np.array_equal(source.rows, np.flatnonzero((trees.drawn == 0).any(axis=0)))
+        assert np.array_equal(source.rows, np.flatnonzero((np.stack(trees.drawn) == 0).any(axis=0)))
         assert len(source.rows) > 40
         for depth in source.options:
             wanted, all_trees = np.zeros((N, L)), np.zeros((N, L))
@@ -122,7 +122,7 @@ def test_held_out_rows_are_seen_by_trees_that_have_not_seen_them(weight):
                 unseen = np.flatnonzero(drawn == 0)
                 others = [count * (node == node[row]) * (row != EVERYONE) for row in unseen]
                 shares = np.array([np.bincount(GROUP, own, L) / own.sum() for own in others]).reshape(-1, L)
-                wanted[unseen] += shares / (trees.drawn[:, unseen] == 0).sum(axis=0)[:, None]
+                wanted[unseen] += shares / (np.stack(trees.drawn)[:, unseen] == 0).sum(axis=0)[:, None]
             unseen, seen = source.held_out(depth), source.at(depth)(FEATURES)
             for posterior, share in ((unseen, wanted[source.rows]), (seen, all_trees)):
                 check(posterior, len(share))

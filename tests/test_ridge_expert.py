@@ -102,6 +102,7 @@ def test_as_many_landmarks_as_rows_change_nothing(name, monkeypatch):
 def test_some_landmarks_come_close_and_bound_memory(name, monkeypatch):
     whole = fit(name)
     monkeypatch.setattr(ridge_expert, "MOST_ROWS", 10)
+    monkeypatch.setattr(ridge_expert, "MOST_FEATURES", 10)
     monkeypatch.setattr(ridge_expert, "LANDMARKS", 30)
     monkeypatch.setattr(ridge_expert, "MOST_TRAINED", 45)
     scores, held_out = fit(name, rows=np.arange(20))
@@ -110,6 +111,18 @@ def test_some_landmarks_come_close_and_bound_memory(name, monkeypatch):
     assert held_out.shape == (20, 3)
     for label in range(3):
         assert np.corrcoef(scores(X)[:, label], whole[0](X)[:, label])[0, 1] > 0.7
+
+
+@each_kernel
+def test_blocks_of_rows_change_nothing(name, monkeypatch):
+    monkeypatch.setattr(ridge_expert, "MOST_ROWS", 10)
+    monkeypatch.setattr(ridge_expert, "LANDMARKS", 30)
+    whole = fit(name, rows=np.arange(20))
+    monkeypatch.setattr(ridge_expert, "ENTRIES", 50)
+    monkeypatch.setattr(ridge_expert, "HELD", 50)
+    parts = fit(name, rows=np.arange(20))
+    np.testing.assert_allclose(parts[1], whole[1], atol=1e-9)
+    np.testing.assert_allclose(parts[0](FEATURES[name][1]), whole[0](FEATURES[name][1]), atol=1e-9)
 
 
 @given(seed=st.integers(0, 2**32 - 1))

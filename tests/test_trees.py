@@ -13,6 +13,7 @@ from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomFo
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
 
+from clems.trees import growing
 from clems.trees.growing import DIGITS, WIDE, as_columns, default_classifier, default_forest, grow_trees, rounded
 from clems.trees.leaf_table import sort_into_leaves
 from clems.trees.reading import ancestors, as_rows, has_trees, leaves_of, predictions_of, starts_of, trees_of, truncated
@@ -301,23 +302,26 @@ def test_trees_of_few_entries_have_the_rows_in_their_leaves_that_they_count():
 def test_bags_are_drawn_with_replacement_for_every_other_tree_of_a_target():
     for targets, sampled in [((POINTS,), np.arange(400) % 2 == 0), ((POINTS, POINTS), np.arange(400) % 4 < 2)]:
         trees = grown(targets=targets, n_trees=400, bags="bootstrap")
-        assert trees.drawn.shape == row_weights_of(trees).shape == (400, N)
-        assert (trees.drawn[~sampled] == 1).all()
-        assert (trees.drawn[sampled].sum(axis=1) == N).all()
-        assert (trees.drawn[sampled] == 0).mean() == pytest.approx((1 - 1 / N) ** N, abs=0.01)
-        assert np.array_equal(bags_of(trees), trees.drawn)
+        drawn = np.stack(trees.drawn)
+        assert drawn.shape == row_weights_of(trees).shape == (400, N)
+        assert (drawn[~sampled] == 1).all()
+        assert (drawn[sampled].sum(axis=1) == N).all()
+        assert (drawn[sampled] == 0).mean() == pytest.approx((1 - 1 / N) ** N, abs=0.01)
+        assert np.array_equal(bags_of(trees), drawn)
         assert (row_weights_of(trees) == 1).all()
 
 
 @pytest.mark.parametrize("targets", [(POINTS,), (POINTS, POINTS)], ids=["one target", "two targets"])
 def test_every_row_is_left_out_by_a_third_of_the_trees_of_each_target(targets):
-    drawn = grown(targets=targets, n_trees=6 * len(targets)).drawn
+    shared = grown(targets=targets, n_trees=6 * len(targets)).drawn
+    assert len({*map(id, shared)}) == 3  # memory does not grow with the number of trees
+    drawn = np.stack(shared)
     assert set(np.unique(drawn)) == {0, 1}
     assert (drawn.sum(axis=1) == 2 * N // 3).all()
     for first in range(len(targets)):
         assert ((drawn[first :: len(targets)] == 0).sum(axis=0) == 2).all()
     few = grown(X=X[:11], groups=GROUP[:11], targets=targets, n_trees=8).drawn
-    assert (few.sum(axis=1) == 11).all()
+    assert [drawn.sum() for drawn in few] == [11] * 8
 
 
 def test_a_third_without_weight_is_no_bag():
@@ -330,7 +334,7 @@ def test_a_third_without_weight_is_no_bag():
 def test_weights_multiply_the_bags():
     plain, weighted, doubled = (grown(weight=weight) for weight in (None, COUNTS, np.full(N, 2.0)))
     assert np.array_equal(weighted.drawn, plain.drawn)
-    assert np.array_equal(bags_of(weighted), plain.drawn * COUNTS)
+    assert np.array_equal(bags_of(weighted), np.stack(plain.drawn) * COUNTS)
     assert (row_weights_of(weighted) == COUNTS).all()
     for tree, bag in zip(weighted.trees, bags_of(weighted), strict=True):
         assert tree.tree_.weighted_n_node_samples[0] == bag.sum()
@@ -345,11 +349,23 @@ def test_the_unit_of_weights_does_not_matter(scale):
 
 
 @pytest.mark.parametrize("n_trees", [1, 7])
-def test_trees_take_targets_in_turn_and_combinations_of_wide_ones(n_trees):
+def test_trees_take_targets_in_turn_and_combinations_of_wide_ones(n_trees, monkeypatch):
+    monkeypatch.setattr(growing, "without_values", lambda tree: tree)
     wide = RNG.normal(size=(GROUPS, WIDE + 4))
     trees = grown(targets=(POINTS, wide, wide[:, :WIDE]), n_trees=n_trees)
     assert [tree.n_outputs_ for tree in trees.trees] == ([3, WIDE, WIDE] * 3)[:n_trees]
-    assert trees.drawn.shape == (n_trees, N)
+    assert np.shape(trees.drawn) == (n_trees, N)
+
+
+def test_grown_trees_find_the_same_leaves_without_what_they_predict(monkeypatch):
+    few = grown()
+    monkeypatch.setattr(growing, "without_values", lambda tree: tree)
+    whole = grown()
+    same_trees(few, whole)
+    assert {tree.n_outputs_ for tree in whole.trees} == {POINTS.shape[1]}
+    for tree in few.trees:
+        assert tree.tree_.value.shape == (tree.tree_.node_count, 1, 1)
+        assert np.isnan(tree.predict(NEW)).all()  # rather than an answer that is wrong
 
 
 def test_grown_trees_stop_at_their_depth():

@@ -86,6 +86,8 @@ class Decoder:
         A quicker way to nearly the same decisions; the same function if there is none.
     applies : callable
         Function of a cost: whether it can be decided so.
+    among_candidates : callable
+        Function of a cost: whether it decides for label vectors of the posterior alone.
     by_points : bool
         Whether it decides by predicted points alone, so that there is no probability to choose the sharpness of.
     needs : str
@@ -97,6 +99,7 @@ class Decoder:
     decide: Decide
     rough: Decide
     applies: Callable[[Cost], bool] = lambda _: True
+    among_candidates: Callable[[Cost], bool] = lambda _: False
     by_points: bool = False
     needs: str = "another cost"
     how: str = "it decides in a way of its own"
@@ -107,12 +110,14 @@ DECODERS: dict[str, Decoder] = {
     "nearest": Decoder(
         nearest_candidate,
         nearest_candidate,
+        among_candidates=lambda _: True,
         by_points=True,
         how="it predicts a point of the embedded space and takes the label set nearest to it, as the paper does",
     ),
     "expected": Decoder(
         best_of_candidates,
         roughly_best_of_candidates,
+        among_candidates=lambda cost: rule_for(cost).exact,
         how="it predicts the label set that it expects to cost least, of those seen in training and of what a search "
         "finds from there",
     ),

@@ -151,7 +151,13 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
             X, labels, weight = check_training(self, X, y, sample_weight)
             self._propensities = propensities_of(np.nan_to_num(labels) if labels.dtype.kind == "f" else labels)
             self.criterion_ = self._resolved(self._own_cost())
-            self._fit(X, labels, weight, check_random_state(self.random_state))
+            try:
+                self._fit(X, labels, weight, check_random_state(self.random_state))
+            except MemoryError as error:
+                size = f"{X.shape[0]:,} rows, {X.shape[1]:,} features and {labels.shape[1]:,} labels"
+                raise ValueError(
+                    f"Training ran out of memory with {size}: {error or 'no more was to be had'}."
+                ) from None
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:

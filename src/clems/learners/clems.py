@@ -16,30 +16,33 @@ from time import perf_counter
 from typing import Any, Literal, Self
 
 import numpy as np
+from joblib import effective_n_jobs  # type: ignore[import-untyped]
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
-from clems.arrays import Bits, Floats, Labels, Weights, row_blocks
+from clems.arrays import Bits, Floats, Labels, Weights, row_blocks, share_of_entries
 from clems.checks import check_components, check_count
 from clems.costs.cost import Cost
 from clems.costs.criteria import Criterion, label_criteria, mean_of
+from clems.decisions.by_row import WIDE
 from clems.decisions.decide import DECODERS
 from clems.decisions.nearest import nearest
 from clems.embedding.candidates import choose_candidates
-from clems.embedding.landmarks import default_components, embed_by_landmarks, number_of_landmarks
+from clems.embedding.landmarks import MOST_SOLVED, default_components, embed_by_landmarks, number_of_landmarks
 from clems.embedding.smacof import label_start, mirrored_smacof
-from clems.labels.matrix import as_dense, constant_labels, dense_if_small
+from clems.labels.matrix import as_dense, constant_labels, dense_if_small, is_large
 from clems.learners.base import Profile
 from clems.learners.by_posterior import AnyCost, PosteriorClassifier
 from clems.learners.cost_sensitive import as_expert
+from clems.learners.memory import Size, check_memory
 from clems.learners.regression import fit_regressor, make_regressor
 from clems.posterior.choosing import choose
 from clems.posterior.distribution import Posterior
 from clems.posterior.experts import EXPERTS, FitExpert, expert_for
 from clems.posterior.held_out_rows import HeldOutRows, mixture_for, paid_over_expected
-from clems.posterior.mixture import MixedPosterior, Mixture, evidence_of
+from clems.posterior.mixture import EXPERTS_ALONE, ExpertsAlone, MixedPosterior, Mixture, evidence_of
 from clems.posterior.source import (
     FOLDS,
     Settings,
@@ -50,7 +53,7 @@ from clems.posterior.source import (
     rows_to_hold_out,
     source_of,
 )
-from clems.trees.growing import as_columns, grow_trees
+from clems.trees.growing import DENSE, as_columns, grow_trees
 from clems.trees.reading import depth_of
 
 TRANSFORMS: dict[str, Callable[[Floats], Floats]] = {"sqrt": np.sqrt, "identity": np.positive}
@@ -88,6 +91,7 @@ class CLEMS(PosteriorClassifier):
         is the forest alone. A list holds names, "linear" or "gaussian", and classifiers of scikit-learn's form, each
         of which is trained as `CostSensitiveClassifier` trains it. How much they count is chosen on held-out rows by
         the cost, and again for another cost in `predict`: nothing, unless that is better by more than a standard error.
+        Of more than 400 labels or 5,000 label vectors they may also count alone: any vector may then be predicted.
         ``decoder="nearest"`` consults none.
     depths : sequence of int or None, default=None
         Depths of trees to choose from, on held-out rows. None does not choose: trees end where they end, which has
@@ -128,6 +132,10 @@ class CLEMS(PosteriorClassifier):
         Precision of the embedding; single takes half the time and memory. Landmarks always use it.
     n_jobs : int, default=None
         Parallel jobs of the default forest, of reading leaves, or of the fits of a single-output regressor.
+    max_memory : "auto", int, str or None, default="auto"
+        Most memory that training may take beyond the data: a number of bytes, or a text such as "4 GiB". "auto" is what
+        the machine, its container or ``ulimit -v`` leaves to the process. It is compared with an estimate before
+        anything is embedded, see :mod:`clems.learners.memory`; None does not ask.
     random_state : int, RandomState or None, default=None
         Seed of the embedding's start, of random candidates, and of the estimator where it has none.
     verbose : int, default=0
@@ -154,7 +162,7 @@ class CLEMS(PosteriorClassifier):
     sharpness_ : float
         Power to which probabilities of the forest are raised.
     mixture_ : Mixture
-        `sharpness`, and the `weight` of experts; 0 is the forest alone.
+        `sharpness`, and the `weight` of experts; 0 is the forest alone, infinity the experts alone.
     mixture_costs_ : dict of float to float
         Mean cost of held-out rows with each weight of experts that was compared, or log loss for "micro_f1" and
         "macro_f1"; empty without experts.
@@ -219,6 +227,7 @@ class CLEMS(PosteriorClassifier):
         tol: float = 1e-2,
         dtype: Any = "float64",
         n_jobs: int | None = None,
+        max_memory: Literal["auto"] | int | str | None = "auto",
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
@@ -238,6 +247,7 @@ class CLEMS(PosteriorClassifier):
         self.tol = tol
         self.dtype = dtype
         self.n_jobs = n_jobs
+        self.max_memory = max_memory
         self.random_state = random_state
         self.verbose = verbose
 
@@ -281,6 +291,10 @@ class CLEMS(PosteriorClassifier):
         check_decoder(decoder, self.cost_)
         other = copy(self)
         other.decoder_, other.criterion_ = decoder, mean_of(self.cost_)
+        if self._held_out is not None and DECODERS[decoder].among_candidates(self.cost_):
+            other._held_out = self._held_out.among_candidates()
+            if self.mixture_ == EXPERTS_ALONE:
+                other.mixture_ = mixture_for(other._held_out, other.criterion_)
         other.oob_cost_ = float(self.oob_costs_.get(decoder, np.nan))
         return other
 
@@ -316,7 +330,9 @@ class CLEMS(PosteriorClassifier):
         decoders, depths, sharpness = self._decoders(), self._checked_depths(), self._checked_sharpness()
         experts = self._checked_experts(X)
         regressor = None if self.estimator is None else make_regressor(self, random_state)
-        self._embed(Y, weight, random_state)
+        consulted = () if as_in_paper(decoders) else (*experts,)
+        check = partial(self._check_memory, X, Y, consulted, regressor is None)
+        self._embed(Y, weight, random_state, check)
         labels, groups, frequency = self.candidates_.labels, self.candidates_.index, self.candidates_.frequency
         training = Training(X, groups, weight, labels, frequency, self._learned, self._decoded)
         settings = Settings(rows_to_hold_out(len(groups), random_state), depths, self.n_jobs)
@@ -327,8 +343,40 @@ class CLEMS(PosteriorClassifier):
         evidence = self._consult({} if as_in_paper(decoders) else experts, source, X, Y, weight, random_state)
         self._choose(source, Y, weight, decoders, sharpness, evidence)
 
-    def _embed(self, Y: Labels, weight: Weights, random_state: np.random.RandomState) -> None:
-        """Embed the candidates: distances from truths to predictions are transformed costs."""
+    def _check_memory(
+        self, X: Any, Y: Labels, experts: Sequence[str], grows: bool, L: int, M: int, landmarks: int | None
+    ) -> None:
+        """Refuse what takes more memory than `max_memory`, before it is done."""
+        share = share_of_entries(X)
+        columns = share < DENSE and (sparse.issparse(X) or not np.isnan(X).any())
+        size = Size(
+            n=(n := X.shape[0]),
+            d=(d := X.shape[1]),
+            K=Y.shape[1],
+            L=L,
+            M=M,
+            entries=int(share * n * d) if columns else None,
+            landmarks=landmarks,
+            itemsize=self._fitted_dtype.itemsize,
+            n_trees=self.n_trees if grows else 0,
+            jobs=effective_n_jobs(self.n_jobs),
+            experts=len(experts),
+            linear="linear" in experts,
+            sparse_labels=Y.nnz if is_large(Y) else None,
+        )
+        check_memory(size, self.max_memory)
+
+    def _embed(
+        self,
+        Y: Labels,
+        weight: Weights,
+        random_state: np.random.RandomState,
+        check: Callable[[int, int, int | None], None] = lambda *_: None,
+    ) -> None:
+        """Embed the candidates: distances from truths to predictions are transformed costs.
+
+        `check` is asked once it is known how many label vectors, dimensions and landmarks there are.
+        """
         start = perf_counter()
         if self.roles not in ROLES:
             raise ValueError(f"roles must be one of {', '.join(map(repr, ROLES))}; got {self.roles!r}.")
@@ -341,6 +389,7 @@ class CLEMS(PosteriorClassifier):
         labels, number = candidates.labels, number_of_landmarks(self.landmarks, len(candidates))
         if self.n_components is None:
             size = default_components(size, number)
+        check(len(candidates), size, number)
         if number is None:
             wanted, first = self._dissimilarity(labels, labels), label_start(as_dense(labels), size, random_state)
             embedding = mirrored_smacof(wanted, first, candidates.weight, **stops)
@@ -449,8 +498,13 @@ class CLEMS(PosteriorClassifier):
         frequency, own = self.candidates_.frequency, self.candidates_.index[source.rows]
 
         def held_out_rows(posterior: Posterior) -> HeldOutRows:
-            return HeldOutRows(posterior.labels, posterior.share, evidence, frequency, own, truth, own_weight)
+            return HeldOutRows(
+                posterior.labels, posterior.share, evidence, frequency, own, truth, own_weight, label_share=label_share
+            )
 
+        many = len(frequency) > MOST_SOLVED or truth.shape[1] > WIDE
+        by_candidates = DECODERS[decoders[-1]].among_candidates(self.cost_)
+        label_share = self._label_share if evidence is not None and many and not by_candidates else None
         kept = None if as_in_paper(decoders) else held_out_rows
         chosen = choose(source, truth, own_weight, self.criterion_, decoders, sharpness, kept)
         self._reader = source.at(chosen.option)
@@ -474,11 +528,12 @@ class CLEMS(PosteriorClassifier):
         def evidence() -> Floats:
             return evidence_of([expert(X) for expert in self.experts_.values()], self._label_share)
 
-        return MixedPosterior(forest, evidence, self._prior, self._mixture_of_labels)
+        alone = Mixture(self.sharpness_, 0.0)
+        return MixedPosterior(forest, evidence, self._prior, alone, self._label_share).remixed(self._mixture_of_labels)
 
     def posterior_for(self, posterior: Posterior, cost: AnyCost | None) -> Posterior:
         """Return the posterior of rows by which the model decides for a cost: mixed as held-out rows ask for."""
-        if not isinstance(posterior, MixedPosterior):
+        if not isinstance(posterior, (MixedPosterior, ExpertsAlone)):
             return posterior
         return posterior.remixed(self._mixture_for(self._criterion_for(cost)))
 
@@ -503,7 +558,7 @@ class CLEMS(PosteriorClassifier):
         posterior : Posterior
             What `posterior` returns for these rows.
         """
-        if self._held_out is None or not isinstance(posterior, MixedPosterior):
+        if self._held_out is None or not isinstance(posterior, (MixedPosterior, ExpertsAlone)):
             return posterior
         return posterior.remixed(self._held_out.mixtures[0])
 

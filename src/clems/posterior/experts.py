@@ -15,12 +15,15 @@ from typing import Any
 import numpy as np
 
 from clems.arrays import Floats, Integers, Labels, Weights, share_of_entries
+from clems.decisions.by_row import WIDE
 from clems.labels.matrix import as_dense, constant_labels
 from clems.posterior.calibration import Sigmoid, fit_sigmoid
 from clems.posterior.ridge_expert import Gaussian, Linear, fit_ridge
 
 SPARSE = 0.25  # share of entries other than 0 up to which features count as words do
 CALIBRATED = 1 << 20  # scores from which sigmoids are learned, at most
+CALIBRATED_WIDE = 1 << 24  # of more than `WIDE` labels, of which each is in few rows
+MOST_CALIBRATED = 10_000  # rows of which these are, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +88,7 @@ def fit_ridge_expert(
     constant = constant_labels(Y)
     varied = np.flatnonzero(np.isnan(constant))
     weights = np.ones(Y.shape[0]) if weight is None else weight
-    some = max(len(rows), CALIBRATED // max(len(varied), 1))
+    some = max(len(rows), rows_to_calibrate(len(varied)))
     others = np.setdiff1d(np.arange(Y.shape[0]), rows)
     if len(rows) + len(others) > some:
         others = random_state.choice(others, some - len(rows), replace=False)
@@ -97,6 +100,11 @@ def fit_ridge_expert(
     )
     expert = Expert(scores, sigmoid, constant)
     return expert, expert.of_scores(held_out[: len(rows)])
+
+
+def rows_to_calibrate(K: int) -> int:
+    """Return how many rows sigmoids of K labels are learned from, at most."""
+    return min((CALIBRATED if K <= WIDE else CALIBRATED_WIDE) // max(K, 1), MOST_CALIBRATED)
 
 
 EXPERTS: dict[str, ExpertKind] = {

@@ -16,7 +16,15 @@ from clems.costs.criteria import Criterion
 from clems.decisions.decide import roughly_decide
 from clems.labels.matrix import as_dense
 from clems.posterior.distribution import Posterior
-from clems.posterior.mixture import MANY, WEIGHTS, MixedPosterior, Mixture, mixing_parts, mixing_shares
+from clems.posterior.mixture import (
+    EXPERTS_ALONE,
+    MANY,
+    WEIGHTS,
+    MixedPosterior,
+    Mixture,
+    mixing_parts,
+    mixing_shares,
+)
 from clems.posterior.one_standard_error import log_loss_per_row, once, one_standard_error, root_of_ratio, valley
 
 
@@ -42,6 +50,8 @@ class HeldOutRows:
         Their sample weights.
     mixtures : tuple of Mixture
         What there is to choose from, the forest alone first.
+    label_share : ndarray of shape (K,) or None
+        How frequent labels are, where the experts alone are one of the mixtures; None where they are not.
     """
 
     labels: Labels
@@ -52,6 +62,7 @@ class HeldOutRows:
     truth: Bits
     weight: Weights
     mixtures: tuple[Mixture, ...] = ()
+    label_share: Floats | None = None
 
     @property
     def prior(self) -> Any:
@@ -76,10 +87,19 @@ class HeldOutRows:
 
     def posterior(self, mixture: Mixture) -> Posterior:
         """Return the posterior of the rows."""
-        forest = Posterior(self.labels, self.share)
+        return self.mix(Posterior(self.labels, self.share), mixture)
+
+    def mix(self, forest: Posterior, mixture: Mixture) -> Posterior:
+        """Return the posterior of the rows, mixed of what the forest says of them."""
         if self.evidence is None:
             return forest.sharpened(mixture.sharpness)
-        return MixedPosterior(forest, self.evidence, self.prior, mixture)
+        start = self.mixtures[0] if mixture == EXPERTS_ALONE else mixture
+        return MixedPosterior(forest, self.evidence, self.prior, start, self.label_share).remixed(mixture)
+
+    def among_candidates(self) -> HeldOutRows:
+        """Return the rows without the experts alone, so that all mixtures are over the candidates."""
+        mixtures = tuple(mixture for mixture in self.mixtures if mixture != EXPERTS_ALONE)
+        return self if mixtures == self.mixtures else replace(self, mixtures=mixtures, label_share=None)
 
     def losses(self, loss: Callable[[Posterior], Floats]) -> dict[Mixture, Floats]:
         """Compute the losses of rows by each mixture."""
@@ -109,6 +129,8 @@ class HeldOutRows:
             start = min(grid, key=lambda own: abs(own - sharpness))
             sharpness, _ = valley(partial(log_losses, weight), grid, start, self.weight)
             mixtures.append(Mixture(sharpness, weight))
+        if self.label_share is not None:
+            mixtures.append(EXPERTS_ALONE)
         return replace(self, mixtures=tuple(mixtures))
 
 

@@ -101,7 +101,7 @@ def leaf_source(regressor: Any, training: Training, settings: Settings) -> LeafS
     """Sort the training rows into the leaves of trees: of grown `Trees`, or of a forest or tree of scikit-learn's."""
     n, L = len(training.groups), training.labels.shape[0]
     trees = regressor if isinstance(regressor, Trees) else trees_of(regressor, n, training.weight)
-    unseen = trees.drawn[:, settings.rows] == 0
+    unseen = np.stack([drawn[settings.rows] == 0 for drawn in trees.drawn])
     rows, unseen = settings.rows[unseen.any(axis=0)], unseen[:, unseen.any(axis=0)]
     counts, leaves = sort_into_leaves(trees, as_rows(training.X), training.groups, L, rows, settings.n_jobs)
     weight = np.stack([trees.row_weight(which)[rows] for which in range(len(trees.trees))])

@@ -8,6 +8,9 @@ With the forest's share ``F_i`` of candidate i, its frequency ``π_i`` among the
 The second factor is the experts' evidence for the labels of the candidate, relative to what is known without features:
 experts that know nothing change nothing. Its weight is below 1, as the forest has seen the same rows. A weight of 0 is
 the forest alone, whose shares are raised to a power. Sharpness and weight are chosen on held-out rows.
+
+No candidate has the label vector of a new row where vectors hardly ever repeat. An infinite weight stands for the
+experts alone: labels are independent, ``q(S) = Π_k p_k^{S_k} (1 − p_k)^{1 − S_k}``, and any of the 2^K vectors may be.
 """
 
 from __future__ import annotations
@@ -19,14 +22,16 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import logit
+from scipy.special import expit, logit
 
 from clems.arrays import Floats, Labels, row_blocks
 from clems.posterior.distribution import SPARSE, Posterior, sharpened
+from clems.posterior.independent import IndependentPosterior
 
 WEIGHTS = (0.15, 0.3, 0.5, 0.75)  # of experts to choose from, beside 0
 PRIOR = 0.01  # ε
 SURE = 1e-4  # probabilities of experts nearer to 0 or 1 count as if they were this far
+ROOM = 0.1  # what those of all labels of a row that are so near may add up to
 DIGITS = 20  # binary digits of evidence
 NEGLIGIBLE = 1e-3  # most that shares of a row that are left out may add up to
 MANY = 50_000  # candidates above which only those in the leaves of a row are mixed
@@ -41,11 +46,19 @@ class Mixture:
     sharpness : float
         Power of the forest's shares.
     weight : float
-        Power of the experts' evidence; 0 is the forest alone.
+        Power of the experts' evidence; 0 is the forest alone, infinity the experts alone.
     """
 
     sharpness: float
     weight: float
+
+
+EXPERTS_ALONE = Mixture(1.0, np.inf)
+
+
+def sure(K: int) -> float:
+    """Return how near to 0 or 1 probabilities of K labels may be."""
+    return min(SURE, ROOM / K)
 
 
 def evidence_of(probabilities: Sequence[Floats], prior: Floats) -> Floats:
@@ -54,9 +67,16 @@ def evidence_of(probabilities: Sequence[Floats], prior: Floats) -> Floats:
     It is rounded to `DIGITS` binary digits after the point: linear algebra rounds differently from one processor to the
     next, and what follows should not.
     """
-    logits = [logit(np.clip(one, SURE, 1 - SURE)) for one in probabilities]
-    evidence = np.mean(logits, axis=0) - logit(np.clip(prior, SURE, 1 - SURE))
+    least = sure(len(prior))
+    logits = [logit(np.clip(one, least, 1 - least)) for one in probabilities]
+    evidence = np.mean(logits, axis=0) - logit(np.clip(prior, least, 1 - least))
     return np.asarray(np.ldexp(np.rint(np.ldexp(evidence, DIGITS)), -DIGITS))
+
+
+def probabilities_of(evidence: Floats, prior: Floats) -> Floats:
+    """Return the probabilities of labels that evidence stands for, shape (n, K); of several experts, their mean."""
+    least = sure(len(prior))
+    return np.asarray(expit(evidence + logit(np.clip(prior, least, 1 - least))))
 
 
 def mixed(share: Any, labels: Labels, evidence: Floats | None, prior: Floats, mixture: Mixture) -> Any:
@@ -161,16 +181,24 @@ class MixedPosterior(Posterior):
     prior : ndarray of shape (L,) or (n, L)
         How frequent candidates are.
     mixture : Mixture
-        How they are mixed.
+        How they are mixed; not `EXPERTS_ALONE`, see `remixed`.
+    label_share : ndarray of shape (K,), default=None
+        How frequent labels are, of which `EXPERTS_ALONE` makes probabilities.
     """
 
     def __init__(
-        self, forest: Posterior, evidence: Floats | Callable[[], Floats], prior: Floats, mixture: Mixture
+        self,
+        forest: Posterior,
+        evidence: Floats | Callable[[], Floats],
+        prior: Floats,
+        mixture: Mixture,
+        label_share: Floats | None = None,
     ) -> None:
         self.forest = forest
         self._evidence = evidence
         self.prior = prior
         self.mixture = mixture
+        self.label_share = label_share
         self.labels, self.shared, self.embedded = forest.labels, forest.shared, forest.embedded
         self._points = None if forest._points is None else lambda: forest.points
 
@@ -197,12 +225,19 @@ class MixedPosterior(Posterior):
         """Return the posterior of the same rows, mixed in another way."""
         if mixture == self.mixture:
             return self
-        return self._alike(MixedPosterior(self.forest, lambda: self.evidence, self.prior, mixture))
+        if mixture == EXPERTS_ALONE:
+            assert self.label_share is not None
+            alone = ExpertsAlone(probabilities_of(self.evidence, self.label_share), lambda: self)
+            alone.names = self.names
+            return alone
+        other = MixedPosterior(self.forest, lambda: self.evidence, self.prior, mixture, self.label_share)
+        return self._alike(other)
 
     def rows(self, rows: Any) -> Posterior:
         """Return the posterior of some rows, by their numbers or a slice."""
         prior = self.prior if self.prior.ndim == 1 else self.prior[rows]
-        part = MixedPosterior(self.forest.rows(rows), lambda: self.evidence[rows], prior, self.mixture)
+        forest, evidence = self.forest.rows(rows), lambda: self.evidence[rows]
+        part = MixedPosterior(forest, evidence, prior, self.mixture, self.label_share)
         for name in ("share", "marginals"):  # what has been computed
             if name in vars(self):
                 vars(part)[name] = vars(self)[name][rows]
@@ -212,4 +247,41 @@ class MixedPosterior(Posterior):
     def _joined(cls, parts: Sequence[Any]) -> Posterior:
         first = parts[0]
         forest = first.forest._joined([part.forest for part in parts])
-        return cls(forest, lambda: np.concatenate([part.evidence for part in parts]), first.prior, first.mixture)
+
+        def evidence() -> Floats:
+            return np.concatenate([part.evidence for part in parts])
+
+        return cls(forest, evidence, first.prior, first.mixture, first.label_share)
+
+
+class ExpertsAlone(IndependentPosterior):
+    """What experts say by themselves, which can be mixed with the forest.
+
+    Parameters
+    ----------
+    marginals : ndarray of shape (n, K)
+        How probable labels are.
+    mixed : callable
+        Returns a mixture for the same rows.
+    """
+
+    mixture = EXPERTS_ALONE
+
+    def __init__(self, marginals: Floats, mixed: Callable[[], MixedPosterior]) -> None:
+        super().__init__(marginals)
+        self._mixed = mixed
+
+    def remixed(self, mixture: Mixture) -> Posterior:
+        """Return the posterior of the same rows, mixed in another way."""
+        return self if mixture == self.mixture else self._mixed().remixed(mixture)
+
+    def rows(self, rows: Any) -> ExpertsAlone:
+        """Return the posterior of some rows, by their numbers or a slice."""
+        part = ExpertsAlone(self.marginals[rows], lambda: self._mixed().rows(rows))  # type: ignore[arg-type, return-value]
+        part.names = self.names
+        return part
+
+    @classmethod
+    def _joined(cls, parts: Sequence[Any]) -> ExpertsAlone:
+        marginals = np.concatenate([part.marginals for part in parts])
+        return cls(marginals, lambda: MixedPosterior._joined([part._mixed() for part in parts]))  # type: ignore[arg-type, return-value]

@@ -4,10 +4,10 @@ With a kernel matrix ``G`` of the training rows, weights ``v`` of these and a pe
 ``α = A⁻¹ (Y − mean)`` with ``A = G + λ diag(1/v)``. Left out of training, a row would be predicted
 ``y_i − α_i / (A⁻¹)_ii``: one factorisation serves all labels and holds out every row. With a linear kernel
 and fewer features than rows, or with more rows than `MOST_ROWS`, rows are described by features instead, ``φ(x)``: by
-their own, or by the kernel with some of the rows, *landmarks*. Then ``β = (Φᵀ V Φ + λ I)⁻¹ Φᵀ V (Y − mean)``, and a row
-that is left out has the residual
-``(y_i − ŷ_i) / (1 − h_i)`` with ``h_i = v_i φ_iᵀ (Φᵀ V Φ + λ I)⁻¹ φ_i``. No matrix has more than `MOST_ROWS` rows and
-columns.
+their own, if these are at most `MOST_FEATURES`, or by the kernel with some of the rows, *landmarks*. Then
+``β = (Φᵀ V Φ + λ I)⁻¹ Φᵀ V (Y − mean)``, and a row that is left out has the residual ``(y_i − ŷ_i) / (1 − h_i)`` with
+``h_i = v_i φ_iᵀ (Φᵀ V Φ + λ I)⁻¹ φ_i``. What is factorised has no more rows than these numbers say, and what is
+computed of rows is computed in blocks.
 """
 
 from __future__ import annotations
@@ -23,9 +23,12 @@ from scipy.linalg import cho_factor, cho_solve, eigh, lapack, solve_triangular
 from clems.arrays import Floats, Integers, Labels, row_blocks
 from clems.labels.matrix import as_dense
 
-MOST_ROWS = 4000  # rows whose kernel matrix is factorised, or features
+MOST_ROWS = 4000  # rows whose kernel matrix is factorised
+MOST_FEATURES = 8000  # whose products are factorised, where there are more rows; else as many as `MOST_ROWS`
 LANDMARKS = 2000  # rows by which the others are described where there are more
 MOST_TRAINED = 20_000  # rows that are described by landmarks; of more, so many are drawn
+ENTRIES = 1 << 22  # of what is computed of rows at a time
+HELD = 1 << 24  # of what stays in memory of rows
 SAMPLE = 500  # rows on which the search for a penalty begins
 PENALTIES = tuple(10.0 ** np.arange(-3, 3.01, 0.5))  # in units of the mean of the kernel of a row with itself
 
@@ -86,13 +89,18 @@ class Gaussian:
     @classmethod
     def of(cls, X: Any) -> Gaussian:
         """Learn the scale of each column, and of distances."""
-        dense = _dense(X).astype(np.float64)
-        known = ~np.isnan(dense)
-        count = np.maximum(known.sum(axis=0), 1)
-        mean = np.where(known, dense, 0).sum(axis=0) / count
-        deviation = np.sqrt((np.where(known, dense - mean, 0) ** 2).sum(axis=0) / count)
+        n = X.shape[0]
+
+        def summed(of_block: Callable[[Floats], Any]) -> Any:
+            blocks = row_blocks(n, X.shape[1], ENTRIES)
+            return sum(of_block(_dense(X[rows]).astype(np.float64)).sum(axis=0) for rows in blocks)
+
+        count = np.maximum(summed(lambda dense: ~np.isnan(dense)), 1)
+        mean = summed(lambda dense: np.where(np.isnan(dense), 0, dense)) / count
+        squares = summed(lambda dense: np.where(np.isnan(dense), 0, dense - mean) ** 2)
+        deviation = np.sqrt(squares / count)
         made = cls(mean, np.where(deviation > 0, deviation, 1), 1.0)
-        some = made.rows(dense[:: max(1, len(dense) // 300)])
+        some = made.rows(X[:: max(1, n // 300)])
         between = _squared_distances(some, some)[np.triu_indices(len(some), 1)]
         usual = float(np.median(between)) if len(between) else 0.0
         return cls(made.mean, made.deviation, 2 / usual if usual > 0 else 1.0)
@@ -168,11 +176,12 @@ def fit_ridge(
     """
     n = Y.shape[0]
     weight = weight / weight.mean()
-    mean = weight @ Y / n
+    mean = sum(weight[block] @ Y[block] for block in row_blocks(n, Y.shape[1], HELD)) / n
     few = np.sort(random_state.choice(n, SAMPLE, replace=False)) if n > SAMPLE else np.arange(n)
     scaled_few = kernel.rows(X[few])
     start = _least_penalty(kernel(scaled_few, scaled_few), as_dense(Y[few]) - mean)
-    if isinstance(kernel, Linear) and X.shape[1] <= min(n, MOST_ROWS):  # the same solution by fewer unknowns
+    most = n if n <= MOST_ROWS else MOST_FEATURES
+    if isinstance(kernel, Linear) and X.shape[1] <= min(n, most):  # the same solution by fewer unknowns
         fit = _by_features(lambda some: kernel.rows(X[some]), np.arange(n), Y, mean, weight, rows)
         coefficients, residual = _best(fit, start)
         return RidgeScores(kernel, None, coefficients, mean), as_dense(Y[rows]) - residual
@@ -183,12 +192,10 @@ def fit_ridge(
         if isinstance(kernel, Linear):  # Σ_i α_i x_iᵀ x is linear in x
             return RidgeScores(kernel, None, np.asarray(scaled.T @ coefficients), mean), as_dense(Y[rows]) - residual
         return RidgeScores(kernel, scaled, coefficients, mean), as_dense(Y[rows]) - residual
-    used = np.sort(random_state.choice(n, MOST_TRAINED, replace=False)) if n > MOST_TRAINED else np.arange(n)
+    used = _with_others(rows, n, random_state) if n > MOST_TRAINED else np.arange(n)
     landmarks = kernel.rows(X[np.sort(random_state.choice(n, LANDMARKS, replace=False))])
     basis = _whitening(kernel(landmarks, landmarks))
-    fit = _by_features(
-        lambda some: kernel(kernel.rows(X[some]), landmarks) @ basis, np.union1d(used, rows), Y, mean, weight, rows
-    )
+    fit = _by_features(lambda some: kernel(kernel.rows(X[some]), landmarks) @ basis, used, Y, mean, weight, rows)
     coefficients, residual = _best(fit, start)
     return RidgeScores(kernel, landmarks, np.asarray(basis @ coefficients), mean), as_dense(Y[rows]) - residual
 
@@ -230,17 +237,30 @@ def _by_features(
         weighted = features * weight[some, None]
         product = product + _dense(features.T @ weighted)
         right = right + weighted.T @ (as_dense(Y[some]) - mean)
-    columns = _dense(described(rows)).T
+    columns = np.empty((len(product), len(rows)), order="F")
+    for block in row_blocks(len(rows), LANDMARKS, ENTRIES):
+        columns[:, block] = _dense(described(rows[block])).T
     unit = _mean_length(product, weight[used].sum())
 
     def fit(penalty: float) -> tuple[Floats, Floats]:
-        A = product + penalty * unit * np.eye(len(product))
+        A = np.array(product, order="F")
+        A[np.diag_indices_from(A)] += penalty * unit
         factor = cho_factor(A, lower=True, overwrite_a=True)
         beta = cho_solve(factor, np.asarray(right, np.float64))
-        h = weight[rows] * (solve_triangular(factor[0], columns, lower=True) ** 2).sum(axis=0)
+        h = np.empty(len(rows))
+        for block in row_blocks(len(rows), len(product), HELD):
+            h[block] = (solve_triangular(factor[0], columns[:, block], lower=True) ** 2).sum(axis=0)
+        h *= weight[rows]
         return beta, (as_dense(Y[rows]) - mean - columns.T @ beta) / (1 - np.minimum(h, 0.999))[:, None]
 
     return fit
+
+
+def _with_others(rows: Integers, n: int, random_state: np.random.RandomState) -> Integers:
+    """Return rows, and others at random until there are `MOST_TRAINED`, in order."""
+    others = np.setdiff1d(np.arange(n), rows)
+    size = max(0, MOST_TRAINED - len(rows))
+    return np.sort(np.concatenate([rows, random_state.choice(others, size, replace=False)]))
 
 
 def _best(fit: Fit, start: int) -> tuple[Floats, Floats]:

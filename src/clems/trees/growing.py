@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.tree import ExtraTreeRegressor
+from sklearn.tree._tree import Tree
 from sklearn.utils.parallel import Parallel, delayed
 
 from clems.arrays import Floats, Integers, Weights, share_of_entries
@@ -78,7 +79,7 @@ def grow_trees(
     trees: enough for held-out rows to cost about what new rows will. What a leaf says is read from all rows that fall
     into it, whether the tree has seen them or not.
     Of a target with more than `WIDE` columns a tree sees so many random combinations: the search for a split takes less
-    time.
+    time. What its nodes would predict is not kept.
 
     Parameters
     ----------
@@ -109,11 +110,14 @@ def grow_trees(
 
     seeds = random_state.randint(2**31 - 1, size=n_trees).tolist()
     third = random_state.permutation(n) % 3 if bags == "thirds" and n >= LEAST else None
+    # Trees that leave out the same third share its array; none does where all other rows weigh nothing.
+    thirds = [] if third is None else [np.asarray(third != turn, np.uint8) for turn in range(3)]
+    weighs = [weight is None or weight[drawn > 0].any() for drawn in thirds]
 
     def draw(turn: int, random: np.random.RandomState) -> NDArray[Any]:
         """How often a tree draws each row, in its turn among the trees of its target."""
-        if third is not None and (weight is None or weight[third != turn % 3].any()):
-            return np.asarray(third != turn % 3, np.uint8)
+        if thirds and weighs[turn % 3]:
+            return thirds[turn % 3]
         return counts_of(random.randint(0, n, n), n) if turn % 2 == 0 else np.ones(n, np.uint8)
 
     def grow(seed: int, target: Floats, turn: int) -> tuple[Any, Any]:
@@ -132,7 +136,7 @@ def grow_trees(
             check_input=False,
             missing_values_in_feature_mask=missing,
         )
-        return tree, drawn
+        return without_values(tree), drawn
 
     with config_context(skip_parameter_validation=True):  # which takes a tenth of the time of a small tree
         grown = Parallel(n_jobs=n_jobs, prefer="threads")(
@@ -140,7 +144,18 @@ def grow_trees(
             for which, seed in enumerate(seeds)
         )
     trees, drawn = zip(*grown, strict=True)
-    return Trees(list(trees), np.stack(drawn), weight, by_bags=False)
+    return Trees(list(trees), drawn, weight, by_bags=False)
+
+
+def without_values(tree: ExtraTreeRegressor) -> ExtraTreeRegressor:
+    """Take from a fitted tree what its nodes predict: two thirds of its memory, which leaves are found without.
+
+    What the tree predicts is NaN from then on.
+    """
+    grown, single = tree.tree_, Tree(tree.n_features_in_, np.ones(1, np.intp), 1)
+    single.__setstate__({**grown.__getstate__(), "values": np.full((grown.node_count, 1, 1), np.nan)})
+    tree.tree_, tree.n_outputs_ = single, 1
+    return tree
 
 
 def rounded(targets: Floats) -> Floats:

@@ -167,7 +167,7 @@ def sort_into_leaves(
     leaves : ndarray of shape (T, m)
         Leaves of the rows.
     """
-    n_trees, n = trees.drawn.shape
+    n_trees, n = len(trees.trees), len(groups)
     starts = starts_of(trees.trees)
     integer = np.int32 if max(n_trees * n, int(starts[-1])) < 2**31 else np.int64
     # A tree has at most n entries: they are written where they may end up at the latest, then moved together.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from functools import partial
@@ -38,8 +38,8 @@ class Trees:
     ----------
     trees : list
         Trees of scikit-learn's.
-    drawn : ndarray of shape (T, n)
-        How often each tree drew each training row; 0 where it has not seen the row.
+    drawn : sequence of ndarray of shape (n,)
+        For each tree how often it drew each training row; 0 where it has not seen the row. Trees may share an array.
     weight : ndarray of shape (n,) or None
         Sample weights.
     by_bags : bool
@@ -47,7 +47,7 @@ class Trees:
     """
 
     trees: list[Any]
-    drawn: NDArray[np.integer[Any]]
+    drawn: Sequence[NDArray[np.integer[Any]]]
     weight: Weights
     by_bags: bool
 
@@ -60,7 +60,7 @@ class Trees:
         """Weight of each training row in its leaf, shape (n,)."""
         if self.by_bags:
             return self.bag(tree)
-        return np.ones(self.drawn.shape[1]) if self.weight is None else self.weight
+        return np.ones(len(self.drawn[tree])) if self.weight is None else self.weight
 
 
 def trees_of(forest: Any, n: int, weight: Weights) -> Trees:
@@ -71,11 +71,13 @@ def trees_of(forest: Any, n: int, weight: Weights) -> Trees:
         trees, samples = forest.estimators_, forest.estimators_samples_
     else:
         trees, samples = forest.estimators_, [np.arange(n)] * len(forest.estimators_)
-    drawn = np.stack([counts_of(rows, n) for rows in samples])
+    drawn = [counts_of(rows, n) for rows in samples]
     if weight is not None and getattr(forest, "bootstrap", False):
         # Some versions of scikit-learn weigh the rows that they drew, others draw rows by their weights.
         roots = np.array([tree.tree_.weighted_n_node_samples[0] for tree in trees])
-        if abs(drawn @ weight - roots).sum() >= abs(drawn.sum(axis=1, dtype=np.float64) - roots).sum():
+        weighed = np.array([rows @ weight for rows in drawn])
+        counted = np.array([rows.sum(dtype=np.float64) for rows in drawn])
+        if abs(weighed - roots).sum() >= abs(counted - roots).sum():
             weight = None
     return Trees(list(trees), drawn, weight, by_bags=True)
 
@@ -93,6 +95,8 @@ def leaves_of(trees: list[Any], X: Any, n_jobs: int | None = None) -> Integers:
     def leaves(some: list[Any]) -> Integers:
         return np.stack([tree.tree_.apply(features) for tree in some])  # without checks, a fifth of the time
 
+    if effective_n_jobs(n_jobs) == 1:  # a single row takes longer through joblib than in the trees
+        return leaves(trees)
     tens = [trees[first : first + 10] for first in range(0, len(trees), 10)]
     return np.concatenate(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(leaves)(some) for some in tens))
 
