@@ -104,8 +104,8 @@ def main() -> None:
         command = [sys.executable, "-m", "benchmarks.limits", "--shape", shape]
         text += subprocess.check_output(command, text=True)
         print(text.splitlines()[-1], flush=True)
-    if options.output:
-        options.output.write_text(text)
+        if options.output:
+            options.output.write_text(text)
 
 
 if __name__ == "__main__":
