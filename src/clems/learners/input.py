@@ -43,6 +43,14 @@ def check_training(model: Any, X: Any, Y: Any, sample_weight: ArrayLike | None) 
 
     Rows of weight zero are left out, as if they had not been given.
     """
+    X, labels, weight = read_training(model, X, Y, sample_weight)
+    counts = labels.sum(axis=0) if labels.dtype.kind != "f" else np.nansum(labels, axis=0)  # some may be missing
+    warn_of_too_little(labels.shape[0], np.asarray(counts).ravel(), model.classes_.tolist())
+    return X, labels, weight
+
+
+def read_training(model: Any, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> tuple[Any, Labels, Weights]:
+    """Do as `check_training` does, without warnings: of a part of the training rows."""
     if Y is None:
         raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
     X = _checked(model, X, reset=True)
@@ -63,8 +71,6 @@ def check_training(model: Any, X: Any, Y: Any, sample_weight: ArrayLike | None) 
     weight = None if sample_weight is None else as_weights(sample_weight, labels.shape[0])
     if weight is not None and not (counted := weight > 0).all():
         X, labels, weight = X[counted], labels[counted], weight[counted]
-    counts = labels.sum(axis=0) if labels.dtype.kind != "f" else np.nansum(labels, axis=0)  # some may be missing
-    warn_of_too_little(labels.shape[0], np.asarray(counts).ravel(), model.classes_.tolist())
     return X, labels, weight
 
 

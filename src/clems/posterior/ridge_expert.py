@@ -123,7 +123,7 @@ class Description:
 
     kernel: Linear | Gaussian
     landmarks: Any = None
-    basis: Floats | None = None
+    basis: Any = None
 
     @classmethod
     def by_landmarks(cls, kernel: Linear | Gaussian, X: Any) -> Description:
