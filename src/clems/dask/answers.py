@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from clems.dask.partitions import check_collection, constant, import_dask, is_frame, partitions_of, stacked
+from clems.dask.partitions import check_collection, constant, import_dask, is_frame, partitions_of, rows_in, stacked
 from clems.evaluation.answers import HALF, Alternative, Answers, answers_of
 from clems.evaluation.evaluate import against_simple, evaluate_answers
 from clems.labels.matrix import as_dense
@@ -164,9 +164,9 @@ def _of_frame(
     return pd.DataFrame(answer, columns=meta.columns, index=frame.index)
 
 
-def _compared(rows: tuple[Any, Any], model: Any) -> tuple[Any, Any, Any, Any] | None:
+def _compared(rows: Any, model: Any) -> tuple[Any, Any, Any, Any] | None:
     """Answers about a partition: labels, predictions, ½ thresholds, and what is expected of all ways to predict."""
-    X, Y = rows
+    X, Y = rows_in(rows)
     if not X.shape[0]:
         return None
     learner, X, _ = reach(model, X, "clems.dask.evaluate")

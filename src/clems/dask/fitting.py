@@ -33,6 +33,7 @@ from clems.dask.partitions import (
     kept,
     part_of,
     partitions_of,
+    rows_in,
     stacked,
 )
 from clems.embedding.candidates import candidate_of_each, distinct_rows
@@ -206,13 +207,18 @@ class Ridge(NamedTuple):
 
 def fit_partitions(model: Any, partitions: list[Partition]) -> CLEMS:
     """Train CLEMS on partitions, as `fit` does."""
-    if not isinstance(model, CLEMS):
-        raise TypeError(f"clems.dask fits CLEMS; got {type(model).__name__}.")
-    if model.estimator is not None:
-        raise ValueError("clems.dask grows the trees of CLEMS itself; leave out estimator=.")
+    check_model(model)
     with all_or_nothing(model):
         _fit(model, partitions, check_random_state(model.random_state))
     return model
+
+
+def check_model(model: Any) -> None:
+    """Refuse a model that is not fitted to rows in partitions."""
+    if not isinstance(model, CLEMS):
+        raise ValueError(f"Rows in partitions are for CLEMS; got {type(model).__name__}.")
+    if model.estimator is not None:
+        raise ValueError("CLEMS grows trees of its own on rows in partitions; leave out estimator=.")
 
 
 def _fit(model: Any, partitions: list[Partition], random_state: np.random.RandomState) -> None:
@@ -394,7 +400,7 @@ def count(
 
 def checked(name: str, rows: Any, learner: CLEMS, noted: dict[str, Any] | None = None) -> tuple[Any, Labels]:
     """Check the rows of a partition; None if there are none."""
-    X, Y = rows
+    X, Y = rows_in(rows)
     if not X.shape[0]:
         return None, None
     seen = clone(learner)
@@ -482,7 +488,7 @@ def _experts(model: Any, facts: list[Facts]) -> list[str]:
     able = [name for name, kind in EXPERTS.items() if kind.kernel is not None]
     for name in given:
         if name not in able:
-            raise ValueError(f"clems.dask fits the experts {', '.join(map(repr, able))}; got {name}.")
+            raise ValueError(f"Rows in partitions have the experts {', '.join(map(repr, able))}; got {name}.")
     return [*given]
 
 

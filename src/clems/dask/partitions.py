@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -21,12 +23,40 @@ class Partition(NamedTuple):
     ----------
     name : str
         For sentences about what is wrong.
-    rows : Delayed
-        Of a pair of features and labels.
+    rows : object or Delayed
+        A `Recipe`, or a task that gives another function without parameters, or features and labels themselves.
     """
 
     name: str
     rows: Any
+
+
+class Recipe:
+    """A function that makes the features and labels of a partition, by tasks that serve no other.
+
+    A task that is given it reads and works in one, so that no partition waits in memory for a worker that is free:
+    beyond results, each worker has one partition a thread, whatever becomes of the others.
+
+    Parameters
+    ----------
+    graph : mapping
+        The tasks.
+    keys : pair
+        Of these the one that gives features, and the one that gives labels.
+    """
+
+    def __init__(self, graph: Mapping[Any, Any], keys: tuple[Any, Any]) -> None:
+        self.graph, self.keys = dict(graph), keys
+
+    def __call__(self) -> tuple[Any, Any]:
+        """Make them."""
+        X, Y = import_dask().get(self.graph, list(self.keys))
+        return _pair(X, Y)
+
+
+def rows_in(rows: Any) -> tuple[Any, Any]:
+    """Features and labels of a partition, in a task that is given its `rows`."""
+    return rows() if callable(rows) else rows
 
 
 def import_dask(module: str = "dask") -> Any:
@@ -63,7 +93,6 @@ def check_collection(collection: Any, name: str) -> Any:
 
 def partitions_of(X: Any, Y: Any) -> list[Partition]:
     """Pair the partitions of features with those of labels."""
-    delayed = import_dask().delayed
     blocks = [_blocks(check_collection(one, name)) for one, name in ((X, "X"), (Y, "Y"))]
     if len(blocks[0]) != len(blocks[1]):
         raise ValueError(
@@ -71,12 +100,26 @@ def partitions_of(X: Any, Y: Any) -> list[Partition]:
             "as those of columns of one DataFrame are."
         )
     n = len(blocks[0])
-    pairs = zip(*blocks, strict=True)
-    return [Partition(f"Partition {k} of {n}, from 0 on", delayed(_pair)(x, y)) for k, (x, y) in enumerate(pairs)]
+    return [Partition(f"Partition {k} of {n}, from 0 on", rows) for k, rows in enumerate(_recipes(*blocks))]
 
 
 def _blocks(collection: Any) -> list[Any]:
-    return collection.to_delayed() if is_frame(collection) else collection.to_delayed()[:, 0].tolist()
+    delayed = collection.to_delayed()
+    return [*delayed] if is_frame(collection) else [*delayed[:, 0]]
+
+
+def _recipes(X: list[Any], Y: list[Any]) -> list[Any]:
+    """Return a recipe for each partition; where partitions share tasks, or workers hold them, a task for each pair."""
+    cull, delayed = import_dask("dask.optimization").cull, import_dask().delayed
+    pairs = list(zip(X, Y, strict=True))
+    on_workers = getattr(sys.modules.get("distributed"), "futures_of", lambda _: [])
+    if on_workers(pairs):
+        return [delayed(_pair)(x, y) for x, y in pairs]
+    whole = {**dict(X[0].__dask_graph__()), **dict(Y[0].__dask_graph__())}
+    graphs = [cull(whole, [x.key, y.key])[0] for x, y in pairs]
+    if max(Counter(key for graph in graphs for key in graph).values()) > 1:
+        return [delayed(_pair)(x, y) for x, y in pairs]
+    return [Recipe(graph, (x.key, y.key)) for graph, (x, y) in zip(graphs, pairs, strict=True)]
 
 
 def _pair(X: Any, Y: Any) -> tuple[Any, Any]:
