@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -129,7 +129,7 @@ def predict(
         output_columns(wanted.keep, wanted.labels, proba, expected_cost)  # before the work
         answer = partial(_answers, fitted, other, wanted.labels, proba, expected_cost, terms)
 
-        def answered() -> Iterator[tuple[pd.DataFrame, int, float | None]]:
+        def answered() -> Generator[tuple[pd.DataFrame, int, float | None], None, None]:
             """Answers, one piece of the rows below the other; and what is said of columns."""
             if file != STANDARD and in_parts(file, scheduler, workers):
                 for part, done in answers_in_parts(file, scheduler, workers, loaded, columns, form, answer):

@@ -62,7 +62,7 @@ from clems.trees.leaf_table import LeafCounts, sort_into_leaves
 from clems.trees.reading import Trees, as_rows, leaves_of
 from clems.wording import first_few
 
-SAMPLED = 5_000  # rows at most that leave their partitions, to learn scales, landmarks and calibration from
+SAMPLED = 4_000  # rows at most that leave their partitions, to learn scales, landmarks and calibration from
 ENTRIES = 1 << 24  # features of these at most, 128 MiB, if that leaves as many rows as there are landmarks
 
 
@@ -210,7 +210,8 @@ def fit_partitions(model: Any, partitions: list[Partition]) -> CLEMS:
     check_model(model)
     with all_or_nothing(model):
         _fit(model, partitions, check_random_state(model.random_state))
-    return model
+    fitted: CLEMS = model
+    return fitted
 
 
 def check_model(model: Any) -> None:

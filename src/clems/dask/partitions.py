@@ -56,7 +56,8 @@ class Recipe:
 
 def rows_in(rows: Any) -> tuple[Any, Any]:
     """Features and labels of a partition, in a task that is given its `rows`."""
-    return rows() if callable(rows) else rows
+    X, Y = rows() if callable(rows) else rows
+    return X, Y
 
 
 def import_dask(module: str = "dask") -> Any:
@@ -112,8 +113,8 @@ def _recipes(X: list[Any], Y: list[Any]) -> list[Any]:
     """Return a recipe for each partition; where partitions share tasks, or workers hold them, a task for each pair."""
     cull, delayed = import_dask("dask.optimization").cull, import_dask().delayed
     pairs = list(zip(X, Y, strict=True))
-    on_workers = getattr(sys.modules.get("distributed"), "futures_of", lambda _: [])
-    if on_workers(pairs):
+    distributed = sys.modules.get("distributed")
+    if distributed is not None and distributed.futures_of(pairs):
         return [delayed(_pair)(x, y) for x, y in pairs]
     whole = {**dict(X[0].__dask_graph__()), **dict(Y[0].__dask_graph__())}
     graphs = [cull(whole, [x.key, y.key])[0] for x, y in pairs]
