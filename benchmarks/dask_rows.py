@@ -3,8 +3,8 @@
 ``python -m benchmarks.dask_rows --output benchmarks/results/dask_rows.md`` generates rows of dense features with the
 label sets of `benchmarks.zipf`, of more than five times the memory that each process may have (RLIMIT_AS, which is
 ``ulimit -v``), the one that calls `clems.dask` too. It fits and predicts, does so again while a worker is killed in the
-middle of each, and then fits the same rows in memory, without a limit. Figures are F1 on test rows, times and the peak
-of each process. The data is deleted at the end.
+middle of each. Of fewer rows (``--beside``, as many if there is memory) it does the same in memory, without a limit.
+Figures are F1 on test rows, times, and the peak of the largest process. The data is deleted at the end.
 """
 
 from __future__ import annotations
@@ -101,12 +101,12 @@ def on_dask(folder: Path, limit: float, trees: int, kill_after: list[float]) -> 
 
     dask.config.set({"dataframe.convert-string": False})
     preload = [PRELOAD.format(size=int(limit * GIB))]
-    where = {
+    where: dict[str, Any] = {
         "n_workers": WORKERS,
         "threads_per_worker": 1,
         "dashboard_address": None,
         "memory_limit": 0,
-        "silence_logs": 50,
+        "silence_logs": logging.CRITICAL,
     }
     found: dict[str, Any] = {}
     with LocalCluster(**where, preload=preload, local_directory=str(folder)) as cluster, Client(cluster) as client:
@@ -132,14 +132,13 @@ def on_dask(folder: Path, limit: float, trees: int, kill_after: list[float]) -> 
         timed("fit", lambda: clems.dask.fit(model, rows[names], rows[labels]), 0)
         test = dd.read_parquet(folder / "test")
         predicted = timed("predict", lambda: clems.dask.predict(model, test[names]).compute(), 1)
-        known = timed("predict_train", lambda: clems.dask.predict(model, rows[names]).compute(), 1)
         truth = test[labels].compute()
         found["f1"] = get_criterion("f1")(truth, predicted)
         first = test[names].partitions[0].compute()
         found["forest"] = by_forest(model, first[:FOREST], truth[: len(first)][:FOREST])
-        found["sha256"] = hashlib.sha256(predicted.to_numpy().tobytes() + known.to_numpy().tobytes()).hexdigest()
+        found["sha256"] = hashlib.sha256(predicted.to_numpy().tobytes()).hexdigest()
         found["peaks"] = [peaks(), *client.run(peaks).values()]
-        found["partitions"], found["rows"] = rows.npartitions, len(known)
+        found["rows"] = len(predicted)
         found["weight"], found["oob_cost"] = model.mixture_.weight, model.oob_cost_
     return found
 
@@ -163,10 +162,14 @@ def in_memory(folder: Path, trees: int) -> dict[str, Any]:
     seconds = perf_counter() - start
     del X
     X, Y = read("test")
+    start = perf_counter()
+    predicted = model.predict(X)
+    predict_seconds = perf_counter() - start
     rows = len(pd.read_parquet(min((folder / "test").glob("*.parquet")), columns=["y0"]))  # of the first partition
     return {
         "fit_seconds": seconds,
-        "f1": get_criterion("f1")(Y, model.predict(X)),
+        "predict_seconds": predict_seconds,
+        "f1": get_criterion("f1")(Y, predicted),
         "forest": by_forest(model, X[:rows][:FOREST], Y[:rows][:FOREST]),
         "peaks": [peaks()],
         "weight": model.mixture_.weight,
@@ -187,39 +190,49 @@ def apart(options: argparse.Namespace, folder: Path, *more: str) -> dict[str, An
     return found
 
 
-def report(options: argparse.Namespace, size: int, calm: Any, killed: Any, whole: Any) -> str:
+HEAD = [
+    "| | test F1 | forest alone | fit, s | predict, s | peak resident memory of a process, GiB | of addresses |",
+    "|---|---|---|---|---|---|---|",
+]
+
+
+def line(name: str, of: dict[str, Any]) -> str:
+    """Write a line of a table."""
+    resident, addresses = (max(one[place] for one in of["peaks"]) / 2**20 for place in (1, 0))
+    seconds = (f"{of[f'{what}_seconds']:.0f}" for what in ("fit", "predict"))
+    own = f"{of['f1']:.4f}", f"{of['forest']:.4f}", *seconds, f"{resident:.2f}", f"{addresses:.2f}"
+    return f"| {' | '.join((name, *own))} |"
+
+
+def report(options: argparse.Namespace, size: int, calm: Any, killed: Any, beside: Any, whole: Any) -> str:
     """Write what was found as a page."""
-    n, d = options.rows, options.features
-
-    def line(name: str, of: dict[str, Any], *more: str) -> str:
-        peak = max(one[1] for one in of["peaks"]) / 2**20
-        own = f"{of['f1']:.4f}", f"{of['forest']:.4f}", f"{of['fit_seconds']:.0f}", f"{peak:.2f}"
-        return f"| {' | '.join((name, *own, *more))} |"
-
-    virtual = ", ".join(f"{one[0] / 2**20:.2f}" for one in calm["peaks"])
-    same = "the same" if calm["sha256"] == killed["sha256"] else "OTHER"
-    ratio = calm["f1"] / whole["f1"]
+    n, d, limit = options.rows, options.features, options.limit
+    same = "the same" if calm["sha256"] == killed["sha256"] else "OTHERS"
+    again = f"--rows {n} --features {d} --partitions {options.partitions} --trees {options.trees} --limit {limit:g}"
     return "\n".join(
         [
             "# Rows beyond memory, on Dask",
             "",
-            f"`python -m benchmarks.dask_rows --rows {n} --features {d} --partitions {options.partitions} "
-            f"--trees {options.trees} --limit {options.limit:g}`:",
-            f"{n:,} rows of {d:,} features and {LABELS} labels, {n * d * 8 / GIB:.1f} GiB of numbers "
-            f"({size / GIB:.2f} GiB of Parquet in {options.partitions} files),",
-            f"{n * d * 8 / GIB / options.limit:.1f} times the {options.limit:g} GiB of address space (`ulimit -v`) "
-            f"that each of {WORKERS} workers and the process that calls `clems.dask.fit` may have.",
+            f"`python -m benchmarks.dask_rows {again} --beside {options.beside}`:",
+            f"{n:,} training rows of {d:,} features and {LABELS} labels, {n * d * 8 / GIB:.1f} GiB of numbers",
+            f"({size / GIB:.2f} GiB of Parquet in {options.partitions} files), {n * d * 8 / GIB / limit:.1f} times the",
+            f"{limit:g} GiB of addresses (`ulimit -v`) that each of {WORKERS} workers, and the process that calls",
+            f"`clems.dask`, may have. {calm['rows']:,} test rows; {options.trees} trees.",
             "",
-            "| | test F1 | forest alone | fit, s | peak resident memory of a process, GiB | predict all rows, s |",
-            "|---|---|---|---|---|---|",
-            line("Dask, two workers", calm, f"{calm['predict_train_seconds']:.0f}"),
-            line("the same, a worker killed in each", killed, f"{killed['predict_train_seconds']:.0f}"),
-            line("in memory, two threads", whole, "–"),
+            *HEAD,
+            line("two workers", calm),
+            line("the same, a worker killed in mid-fit and in mid-predict", killed),
             "",
-            f"F1 on Dask is {ratio:.4f} of that in memory. Predictions after a worker was killed in mid-fit "
-            f"({killed['fit_killed']}) and in mid-predict ({killed['predict_train_killed']}) are {same}, of "
-            f"{calm['rows']:,} training rows and all test rows (SHA-256 {calm['sha256'][:12]}). Peaks of address "
-            f"space without that, GiB: {virtual}.",
+            f"Killed in mid-fit: {killed['fit_killed']}, in mid-predict: {killed['predict_killed']}. The predictions",
+            f"after that are {same} (SHA-256 {killed['sha256'][:12]}).",
+            "",
+            f"The same data in memory, without a limit, of {options.beside:,} training rows:",
+            "",
+            *HEAD,
+            line("two workers", beside),
+            line("in memory, two threads", whole),
+            "",
+            f"F1 on Dask is {beside['f1'] / whole['f1']:.4f} of that in memory.",
             "",
         ]
     )
@@ -227,11 +240,12 @@ def report(options: argparse.Namespace, size: int, calm: Any, killed: Any, whole
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rows", type=int, default=1_024_000)
+    parser.add_argument("--rows", type=int, default=740_000)
     parser.add_argument("--features", type=int, default=1000)
-    parser.add_argument("--partitions", type=int, default=128)
-    parser.add_argument("--trees", type=int, default=10)
-    parser.add_argument("--limit", type=float, default=1.5, help="GiB of each process")
+    parser.add_argument("--partitions", type=int, default=185)
+    parser.add_argument("--trees", type=int, default=8)
+    parser.add_argument("--limit", type=float, default=1.1, help="GiB of each process")
+    parser.add_argument("--beside", type=int, default=64_000, help="rows that are fitted in memory, too")
     parser.add_argument("--output", type=Path)
     parser.add_argument("--folder", type=Path, help="where the data is, or is to be")
     parser.add_argument("--part", nargs="+", help=argparse.SUPPRESS)
@@ -245,16 +259,19 @@ def main() -> None:
         )
         print(json.dumps(found))
         return
-    with tempfile.TemporaryDirectory(dir=options.folder) as name:
-        folder = Path(name)
-        generate(folder, options.rows, options.features, options.partitions)
-        size = sum(file.stat().st_size for file in folder.glob("train/*"))
-        print(f"{size / GIB:.2f} GiB of Parquet", flush=True)
-        calm = apart(options, folder, "dask")
-        middle = [f"{calm['fit_seconds'] / 2}", f"{calm['predict_train_seconds'] / 2}"]
-        killed = apart(options, folder, "dask", *middle)
-        whole = apart(options, folder, "memory")
-    text = report(options, size, calm, killed, whole)
+    found = {}
+    for rows in {options.rows: 0, options.beside: 0}:
+        with tempfile.TemporaryDirectory(dir=options.folder) as name:
+            folder = Path(name)
+            generate(folder, rows, options.features, max(2, options.partitions * rows // options.rows))
+            calm = apart(options, folder, "dask")
+            if rows == options.rows:
+                size = sum(file.stat().st_size for file in folder.glob("train/*"))
+                middle = [f"{calm['fit_seconds'] / 2}", f"{calm['predict_seconds'] / 2}"]
+                found |= {"calm": calm, "killed": apart(options, folder, "dask", *middle)}
+            if rows == options.beside:
+                found |= {"beside": calm, "whole": apart(options, folder, "memory")}
+    text = report(options, size, **found)
     print(text)
     if options.output:
         options.output.write_text(text)

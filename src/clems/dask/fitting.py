@@ -243,7 +243,11 @@ def _fit(model: Any, partitions: list[Partition], random_state: np.random.Random
     model._embed(vectors, counted.frequency, random_state)
 
     sampled = _drawn(n, max(LANDMARKS, min(SAMPLED, int(ENTRIES / max(known.width, 1)))), random_state)
+    all_sampled = len(sampled) == n  # so that experts are fitted to the sample
+    by_all = {name: has_few_features(_kernel(name), n, known.noted["n_features_in_"]) for name in names}
     used = np.union1d(_drawn(n, MOST_TRAINED, random_state), sampled)
+    if all_sampled or all(by_all.values()):
+        used = used[:0]
     held_out = _drawn(len(sampled), HELD_OUT, random_state)
     shares = _shares(sizes, model.n_trees, sampled, used, random_state)
     paper = as_in_paper(decoders)
@@ -259,14 +263,15 @@ def _fit(model: Any, partitions: list[Partition], random_state: np.random.Random
 
     start, mean = perf_counter(), per_label / n
     varied = np.flatnonzero(np.isnan(constants))
-    all_sampled = len(sampled) == n  # so that there is nothing to add up
-    ridges = [] if all_sampled else [_ridge(name, X, n, varied, mean, random_state) for name in names]
+    ridges = [] if all_sampled else [_ridge(name, X, by_all[name], varied, mean, random_state) for name in names]
     few = _drawn(len(sampled), SAMPLE, random_state)
-    shared = constant(ridges)
-    counts = [
-        delayed(count)(*one, learner, sent, share, trees, shared) for one, share in zip(partitions, shares, strict=True)
-    ]
-    model.estimator_, (table, sums) = computed(trees, added(counts, add_counts))
+    of_all, of_drawn = (constant([one for one in ridges if one.of_all == kind]) for kind in (True, False))
+    counts = [delayed(count)(*one, learner, sent, trees, of_all) for one in partitions]
+    rows_used, together = [part_of(one, 3) for one in grown], -(-len(grown) * LANDMARKS // max(len(used), 1))
+    blocks = [rows_used[first : first + together] for first in range(0, len(grown), together)]
+    drawn = added([delayed(add_up)(block, of_drawn) for block in blocks], add_sums)
+    model.estimator_, (table, *sums), more = computed(trees, added(counts, add_counts), drawn)
+    found = {True: iter(sums), False: iter(more)}
     model._say(f"leaves of {n:,} rows in {perf_counter() - start:.1f} s")
 
     groups, candidates = forest.groups(Y), model.candidates_
@@ -287,8 +292,10 @@ def _fit(model: Any, partitions: list[Partition], random_state: np.random.Random
         if all_sampled:
             model.experts_[name], probable = EXPERTS[name].fit(X, Y, None, rows, random_state)
         else:
-            total = float(n if ridges[place].of_all else len(used))
-            model.experts_[name], probable = _expert(ridges[place], sums[place], total, constants, X, Y, rows, few)
+            ridge, total = ridges[place], float(n if ridges[place].of_all else len(used))
+            model.experts_[name], probable = _expert(
+                ridge, next(found[ridge.of_all]), total, constants, X, Y, rows, few
+            )
         held.append(probable)
     evidence = None
     if held:
@@ -353,14 +360,14 @@ def look(name: str, rows: Any, learner: CLEMS) -> tuple[Facts, Counted | None]:
     return Facts(n, noted, width, expert_for(X)), Counted(vectors, np.bincount(index).astype(np.float64))
 
 
-def grow(name: str, rows: Any, learner: CLEMS, forest: Forest, share: Share) -> tuple[list[Any], Any, Any]:
-    """Grow trees on a partition, and give its part of the sample, and which trees have not drawn these rows."""
+def grow(name: str, rows: Any, learner: CLEMS, forest: Forest, share: Share) -> tuple[list[Any], Any, Any, Any]:
+    """Grow trees on a partition; give its part of the sample, which trees have not drawn it, and rows for experts."""
     X, labels = checked(name, rows, learner)
     if X is None:
-        return [], None, None
-    sample = X[share.sampled], labels[share.sampled]
+        return [], None, None, None
+    sample, used = (None if not len(some) else (X[some], labels[some]) for some in (share.sampled, share.used))
     if not share.n_trees:
-        return [], sample, None
+        return [], sample, None, used
     turned = share.first % len(forest.targets)  # the first tree is of another target in every other partition
     trees = grow_trees(
         as_columns(X),
@@ -372,31 +379,33 @@ def grow(name: str, rows: Any, learner: CLEMS, forest: Forest, share: Share) -> 
         n_trees=share.n_trees,
         bags=forest.bags,
     )
-    return trees.trees, sample, trees.drawn[:, share.sampled] == 0
+    return trees.trees, sample, trees.drawn[:, share.sampled] == 0, used
 
 
-def count(
-    name: str, rows: Any, learner: CLEMS, forest: Forest, share: Share, trees: list[Any], ridges: list[Ridge]
-) -> Any:
-    """Sort the rows of a partition into the leaves of all trees, and add up what experts need."""
+def count(name: str, rows: Any, learner: CLEMS, forest: Forest, trees: list[Any], ridges: list[Ridge]) -> Any:
+    """Sort the rows of a partition into the leaves of all trees, and add up what experts of all rows need."""
     X, labels = checked(name, rows, learner)
     if X is None:
         return None
     n, L = X.shape[0], forest.labels.shape[0]
     every = Trees(trees, np.broadcast_to(np.uint8(1), (len(trees), n)), None, by_bags=False)
     counts, _ = sort_into_leaves(every, as_rows(X), forest.groups(labels), L, np.empty(0, np.intp))
-    sums = [
-        ridge_sums(
-            ridge.describe,
-            X,
-            labels[:, ridge.varied],
-            np.arange(n) if ridge.of_all else share.used,
-            ridge.mean,
-            np.ones(n),
-        )
-        for ridge in ridges
-    ]
-    return counts.counts.sorted_indices(), sums
+    table = counts.counts
+    table.sum_duplicates()  # which puts entries in order, so that tables are added up fast
+    return table, *_sums(X, labels, ridges)
+
+
+def add_up(rows: list[tuple[Any, Labels] | None], ridges: list[Ridge]) -> Any:
+    """Add up what experts need of drawn rows of some partitions."""
+    there = [one for one in rows if one is not None]
+    if not there or not ridges:
+        return None if ridges else []
+    return _sums(stacked([X for X, _ in there]), stacked([labels for _, labels in there]), ridges)
+
+
+def _sums(X: Any, labels: Labels, ridges: list[Ridge]) -> list[tuple[Floats, Floats]]:
+    n = X.shape[0]
+    return [ridge_sums(one.describe, X, labels[:, one.varied], np.arange(n), one.mean, np.ones(n)) for one in ridges]
 
 
 def checked(name: str, rows: Any, learner: CLEMS, noted: dict[str, Any] | None = None) -> tuple[Any, Labels]:
@@ -442,11 +451,24 @@ def add_counts(parts: list[Any]) -> Any:
     found = [one for one in parts if one is not None]
     if not found:
         return None
-    table, sums = found[0]
-    for other, others in found[1:]:
+    table = found[0][0]
+    for other, *_ in found[1:]:
         table = table + other
-        sums = [tuple(a + b for a, b in zip(one, more, strict=True)) for one, more in zip(sums, others, strict=True)]
-    return table, sums
+    return table, *add_sums([sums for _, *sums in found])
+
+
+def add_sums(parts: list[Any]) -> Any:
+    """Add up the sums of each expert."""
+    found = [one for one in parts if one is not None]
+    if not found:
+        return None
+    first, *others = found
+    total = [tuple(np.array(part) for part in one) for one in first]
+    for other in others:
+        for one, more in zip(total, other, strict=True):
+            for part, also in zip(one, more, strict=True):
+                part += also
+    return total
 
 
 # What is done where `fit` is called.
@@ -454,6 +476,7 @@ def add_counts(parts: list[Any]) -> Any:
 
 def from_the_last(table: Any) -> Any:
     """Store the entries of each row from the last column to the first, as `LeafCounts` has them."""
+    table = table.sorted_indices()
     bounds = table.indptr
     backwards = np.repeat(bounds[:-1] + bounds[1:] - 1, np.diff(bounds)) - np.arange(table.nnz)
     return sparse.csr_array((table.data[backwards], table.indices[backwards], bounds), table.shape)
@@ -530,12 +553,15 @@ def _unseen(parts: list[Any], shares: list[Share], m: int) -> NDArray[np.bool_]:
     return unseen
 
 
-def _ridge(name: str, X: Any, n: int, varied: Integers, mean: Floats, random_state: np.random.RandomState) -> Ridge:
+def _kernel(name: str) -> Any:
+    return EXPERTS[name].kernel
+
+
+def _ridge(
+    name: str, X: Any, of_all: bool, varied: Integers, mean: Floats, random_state: np.random.RandomState
+) -> Ridge:
     """Learn from the sample how an expert describes rows."""
-    kind = EXPERTS[name].kernel
-    assert kind is not None
-    kernel = kind.of(X)
-    of_all = has_few_features(kernel, n, X.shape[1])
+    kernel = _kernel(name).of(X)
     landmarks = _drawn(X.shape[0], LANDMARKS, random_state)
     describe = Description(kernel) if of_all else Description.by_landmarks(kernel, X[landmarks])
     return Ridge(describe, varied, mean[varied], of_all)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ import pandas as pd
 
 from clems.wording import plural
 
-FAN_IN = 4  # results of partitions that are added up together
+FAN_IN = 2  # results of partitions that are added up together: the fewer, the fewer have to wait in memory
 
 
 class Partition(NamedTuple):
@@ -165,7 +166,9 @@ def kept(tasks: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _quiet() -> Any:
-    """Keep Dask from advising against sending a model, which has to be sent."""
+    """Keep a cluster, if there is one, from advising against sending a model, which has to be sent."""
+    if "distributed" not in sys.modules:  # which would lose what it sets when it is imported after this
+        return nullcontext()
     return import_dask().config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"})
 
 

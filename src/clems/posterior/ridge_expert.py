@@ -206,7 +206,7 @@ def fit_ridge(
     mean = weight @ Y / n
     few = np.sort(random_state.choice(n, SAMPLE, replace=False)) if n > SAMPLE else np.arange(n)
     start = first_penalty(kernel, X[few], as_dense(Y[few]) - mean)
-    by_own_features = has_few_features(kernel, n, X.shape[1])
+    by_own_features = has_few_features(type(kernel), n, X.shape[1])
     if not by_own_features and n <= MOST_ROWS:
         scaled = kernel.rows(X)
         fit = _by_rows(kernel(scaled, scaled), as_dense(Y) - mean, weight, rows)
@@ -226,9 +226,9 @@ def fit_ridge(
     return describe.scores(coefficients, mean), as_dense(Y[rows]) - residual
 
 
-def has_few_features(kernel: Linear | Gaussian, n: int, d: int) -> bool:
-    """Whether rows are described by their own features: linearly, and of fewer unknowns than rows have."""
-    return isinstance(kernel, Linear) and d <= min(n, MOST_ROWS)
+def has_few_features(kernel: type, n: int, d: int) -> bool:
+    """Whether rows are described by their own features: linearly, and by fewer of them than there are rows."""
+    return kernel is Linear and d <= min(n, MOST_ROWS)
 
 
 Fit = Callable[[float], tuple[Floats, Floats]]  # from a penalty to coefficients and residuals of held-out rows
