@@ -1,9 +1,6 @@
 """Rows in partitions: sums are those of the whole, nothing is computed early, and no scheduler or death shows."""
 
-import os
-import signal
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +8,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression, Ridge
+from stand_in import DeadlyRows
 
 import clems
 from clems import CLEMS
@@ -413,28 +411,13 @@ def test_a_partition_is_read_and_used_in_one_task(tmp_path):
     assert not any(callable(part.rows) and not hasattr(part.rows, "dask") for part in parts)
 
 
-class Deadly:
-    """Rows whose reading kills the worker that does it, once."""
-
-    def __init__(self, folder):
-        self.folder = str(folder)
-
-    def __call__(self, block, block_info=None):
-        mark = Path(self.folder, "killed")
-        at = (block_info or {}).get(0, {}).get("chunk-location", (0,))[0]
-        if at == 2 and Path(self.folder, "armed").exists() and not mark.exists():
-            mark.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return block
-
-
 def test_a_worker_that_dies_changes_nothing(fitted, rows, tmp_path):
     distributed = pytest.importorskip("distributed")
     pytest.importorskip("fcntl", reason="workers are killed by signals")
     from clems.experiments.backends.dask_cluster import local_cluster
 
     X, Y, X_new, _ = rows
-    deadly = Deadly(tmp_path)
+    deadly = DeadlyRows(tmp_path)
     X_parts, Y_parts = cut(X, Y)
     new = da.from_array(X_new, chunks=(50, -1)).map_blocks(deadly, dtype=X.dtype, meta=X[:0])
     with local_cluster(distributed, 2) as cluster, distributed.Client(cluster), dask.config.set(scheduler=None):
