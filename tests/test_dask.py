@@ -258,10 +258,8 @@ def test_other_ways_to_decide(settings, rows):
 
 def test_sparse_rows_in_partitions(rows):
     X, Y, X_new, _ = rows
-    blocks = [
-        da.concatenate([da.from_array(one[part], asarray=False) for part in np.array_split(np.arange(N), 3)])
-        for one in (sparse.csr_array(X), sparse.csr_array(Y))
-    ]
+    csr = {"dtype": float, "meta": sparse.csr_array((0, 0))}
+    blocks = [one.map_blocks(sparse.csr_array, **csr) for one in cut(X, Y, sizes=(120,) * 3)]
     found = clems.dask.fit(model(), *blocks)
     dense = clems.dask.fit(model(), *cut(X, Y, sizes=(120,) * 3))
     assert np.array_equal(found.predict(X_new).toarray(), dense.predict(X_new))
