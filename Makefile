@@ -1,4 +1,4 @@
-.PHONY: report-earlier results any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-columns bench-embeddings bench-independent bench-joint bench-memory bench-limits bench-runner bench-scale bench-commands bench-guarantee paper choices decisions depths forests embedded embeddings experts rivals directly prices xmlc tickets study against printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
+.PHONY: report-earlier results any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-columns bench-dask bench-embeddings bench-independent bench-joint bench-memory bench-limits bench-runner bench-scale bench-commands bench-guarantee paper choices decisions depths forests embedded embeddings experts rivals directly prices xmlc tickets study against printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -53,6 +53,9 @@ bench-guarantee: $(VENV)/.bench  ## How often guarantees of GuaranteedCost are b
 
 bench-scale: $(VENV)/.ann $(VENV)/.bench $(VENV)/.report  ## How time and memory grow up to a million label vectors, on generated data; about an hour.
 	$(BIN)/python -m benchmarks.scale --output benchmarks/results/scale.md --figure docs/figures/scale.png
+
+bench-dask: $(VENV)/.dask  ## Rows beyond memory on Dask; half an hour, 1 GB of disk.
+	$(BIN)/python -m benchmarks.dask_rows --output benchmarks/results/dask_rows.md
 
 bench-runner: $(VENV)/.dask  ## The overhead of running trials; about two minutes.
 	$(BIN)/python -m benchmarks.runner --output benchmarks/results/runner.md

@@ -112,3 +112,18 @@ QUICK = [Trial(dataset, repetition, "quick") for dataset in "ab" for repetition 
 def workers():
     """Processes that this one has started, but for those that joblib keeps for the tests of others."""
     return [child for child in multiprocessing.active_children() if not child.name.startswith("Loky")]
+
+
+class DeadlyRows:
+    """Rows whose reading kills the worker that does it, once."""
+
+    def __init__(self, folder):
+        self.folder = str(folder)
+
+    def __call__(self, block, block_info=None):
+        mark = Path(self.folder, "killed")
+        at = (block_info or {}).get(0, {}).get("chunk-location", (0,))[0]
+        if at == 2 and Path(self.folder, "armed").exists() and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return block

@@ -23,6 +23,7 @@ ORDER = [
     "learners",
     "persistence",
     "evaluation",
+    "dask",
     "experiments",
     "cli",
     "__main__",

@@ -12,7 +12,7 @@ PAGE = ROOT / "CONTRIBUTING.md"
 START, END = "<!-- map: made by python -m tools.map -->\n", "<!-- end of the map -->"
 ORDER = [  # of packages and files, as the test of imports has it
     *["arrays", "checks", "wording", "files", "labels", "datasets", "costs", "model_selection", "embedding", "trees"],
-    *["decisions", "posterior", "learners", "persistence", "evaluation", "experiments", "cli"],
+    *["decisions", "posterior", "learners", "persistence", "evaluation", "dask", "experiments", "cli"],
 ]
 
 

@@ -28,7 +28,7 @@ MEASURED: dict[str, tuple[str, ...]] = {
         f"benchmarks/results/{name}.md": (f"benchmarks/{name}.py",)
         for name in (
             *["chains", "columns", "embeddings", "fuzz", "guarantee", "independent", "joint", "limits", "memory"],
-            *["readers", "runner", "scale", "solver", "stratification", "tickets"],
+            *["dask_rows", "readers", "runner", "scale", "solver", "stratification", "tickets"],
         )
     },
     "benchmarks/results/commands.md": ("benchmarks/commands.py", "src/clems/__main__.py", "src/clems/cli/predict.py"),

@@ -25,6 +25,7 @@ MODULES = {  # what users import from, in the order of the reference
     "clems.evaluation": "What a model does on labelled rows, and what that is worth.",
     "clems.evaluation.plot": "Figures for notebooks, as SVG.",
     "clems.evaluation.report": "The report as an HTML file.",
+    "clems.dask": "Rows in partitions, beyond the memory of one machine.",
     "clems.experiments": "Comparisons of learners, from one call to a cluster.",
     "clems.persistence": "Models in files.",
     "clems.posterior": "Distributions over label vectors, and where they come from.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +15,7 @@ import typer
 from clems.cli.console import column_lines, note, print_json, progress
 from clems.cli.data import read_training
 from clems.cli.estimators import estimator_named
+from clems.cli.on_dask import fit_in_parts, in_parts
 from clems.cli.options import (
     NO_TAGS,
     USUAL,
@@ -31,16 +33,19 @@ from clems.cli.options import (
     Parameters,
     Quiet,
     RowId,
+    Scheduler,
     Seed,
     TagColumn,
     TextForm,
     Unit,
+    Workers,
     check_output,
     form_for,
     kinds_of,
     output,
     parameters_in,
 )
+from clems.wording import names_in
 
 if TYPE_CHECKING:
     from clems.datasets import Dataset
@@ -70,6 +75,8 @@ def fit(
     parameters: Parameters = None,
     seed: Seed = 0,
     jobs: Jobs = None,
+    scheduler: Scheduler = None,
+    workers: Workers = None,
     force: Force = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -91,6 +98,8 @@ def fit(
         clems fit tickets.csv --labels "tag_*" --missing-labels keep --learner leml -o model.clems
 
         clems fit tickets.csv --tags tags --learner cost_sensitive --estimator logistic_regression -o model.clems
+
+        clems fit "data/*.parquet" --labels "tag_*" --workers 2 -o model.clems
     """
     from scipy import sparse
     from sklearn.utils import get_tags
@@ -102,25 +111,22 @@ def fit(
     check_output(output, force, file, pairs, labels, cost)
     start = perf_counter()
     with progress(f"Reading {file}", quiet) as update:
-        data = read_training(
-            file,
-            labels,
-            tags,
-            drop,
-            text,
-            pairs=pairs,
-            row_id=row_id,
-            kinds=kinds_of(kinds),
-            missing_labels=missing_labels,
-        )
-        data = replace(data, table=None)  # which only takes memory from here on
         settings = parameters_in(parameters) | ({} if estimator is None else {"estimator": estimator})
         form = form_for(text)
-        model = make_learner(learner.value, cost, settings, seed, jobs, form["encoding"], form["decimal"])
-        if sparse.issparse(data.X) or not get_tags(model).input_tags.allow_nan:
-            check_complete(data)
-        update(None, f"Training {type(model).__name__} on {len_of(data):,} rows")
-        model.fit(data.feature_frame() if data.encoder is None else data.X, data.label_frame())
+        roles: dict[str, Any] = {"row_id": row_id, "kinds": kinds_of(kinds)}
+        make = partial(make_learner, learner.value, cost, settings, seed, jobs, form["encoding"], form["decimal"])
+        if in_parts(file, scheduler, workers):
+            _check_for_parts(pairs=pairs, missing_labels=missing_labels)
+            model = make()
+            data, n = fit_in_parts(model, file, scheduler, workers, labels, tags, text, drop=names_in(drop), **roles)
+        else:
+            data = read_training(file, labels, tags, drop, text, pairs=pairs, missing_labels=missing_labels, **roles)
+            data, n = replace(data, table=None), len_of(data)  # of the table, which only takes memory from here on
+            model = make()
+            if sparse.issparse(data.X) or not get_tags(model).input_tags.allow_nan:
+                check_complete(data)
+            update(None, f"Training {type(model).__name__} on {n:,} rows")
+            model.fit(data.feature_frame() if data.encoder is None else data.X, data.label_frame())
         whole = model if data.encoder is None else Pipeline([("columns", data.encoder), ("learner", model)])
         update(None, f"Saving {output}")
         options = {**vars(tags), "id": row_id, "unit": unit, "delimiter": text.delimiter, "decimal": text.decimal}
@@ -128,15 +134,22 @@ def fit(
         save(whole, output, reading=reading)
     info = info_of(whole, reading)
     if json:
-        print_json(vars(info) | {"output": str(output), "rows": len_of(data)})
+        print_json(vars(info) | {"output": str(output), "rows": n})
         return
     for line in column_lines(info.columns):
         note(line, quiet)
     held_out = info.summary.get("oob_cost_", info.summary.get("held_out_cost_"))
     known = "" if held_out is None else f"; mean cost of held-out rows {held_out:.4g}"
     what = f"{info.learner} for {info.cost}" if info.cost else info.learner
-    sizes = f"{len_of(data):,} rows, {data.X.shape[1]:,} features, {len(info.label_names):,} labels"
+    sizes = f"{n:,} rows, {data.X.shape[1]:,} features, {len(info.label_names):,} labels"
     note(f"{what} on {sizes}{known}; saved to {output} after {perf_counter() - start:.1f} s.", quiet)
+
+
+def _check_for_parts(**options: Any) -> None:
+    """Refuse options that tables in parts do not have."""
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(f"{name}= is not for tables that are read in parts.")
 
 
 def len_of(data: Dataset) -> int:

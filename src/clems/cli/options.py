@@ -44,10 +44,21 @@ def output(text: str) -> Any:
 # What is read.
 
 Model = Annotated[str, typer.Argument(help="The model, a file written by 'clems fit'.", show_default=False)]
-Data = Annotated[str, typer.Argument(help="Data: CSV, TSV, Parquet, ARFF or libsvm.", show_default=False)]
+Data = Annotated[
+    str,
+    typer.Argument(
+        help="Data: CSV, TSV, Parquet, ARFF or libsvm; or a pattern such as 'data/*.parquet', or a folder, which Dask "
+        "reads in parts.",
+        show_default=False,
+    ),
+]
 Rows = Annotated[
     str,
-    typer.Argument(help="Rows: CSV, TSV, Parquet, ARFF or libsvm; - is standard input, a CSV.", show_default=False),
+    typer.Argument(
+        help="Rows: CSV, TSV, Parquet, ARFF or libsvm; - is standard input, a CSV; or a pattern such as "
+        "'data/*.parquet', or a folder, which Dask reads in parts.",
+        show_default=False,
+    ),
 ]
 Trust = Annotated[
     list[str] | None,
@@ -146,6 +157,16 @@ Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same res
 Jobs = Annotated[int | None, typer.Option(callback=_not_zero, help="Number of cores to use; -1 for all.")]
 FitsAtATime = Annotated[
     int | None, typer.Option(min=1, help="Number of fits that run at a time; by default the number of cores.")
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS", help="Read tables in parts by the Dask cluster of this scheduler, tcp://host:8786."
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="Read tables in parts by so many processes of this computer, each in memory of its own."),
 ]
 Budget = Annotated[str | None, typer.Option(help="Stop after this time, such as 90s, 30m or 2h30m.")]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
@@ -14,6 +14,7 @@ import typer
 
 from clems.cli.console import note, progress
 from clems.cli.models import ask, load_model
+from clems.cli.on_dask import answers_in_parts, in_parts
 from clems.cli.options import (
     STANDARD,
     USUAL,
@@ -25,8 +26,10 @@ from clems.cli.options import (
     Model,
     Quiet,
     Rows,
+    Scheduler,
     TextForm,
     Trust,
+    Workers,
     check_output,
     complete_cost,
     form_for,
@@ -76,6 +79,8 @@ def predict(
     drop: Drop = None,
     text: TextForm = USUAL,
     jobs: Jobs = None,
+    scheduler: Scheduler = None,
+    workers: Workers = None,
     spreadsheet_safe: Annotated[
         bool,
         typer.Option(
@@ -100,6 +105,8 @@ def predict(
         clems predict model.clems new.csv --at-most 3 --abstain-at 0.5 -o predictions.csv
 
         zcat new.csv.gz | clems predict model.clems - --json | jq .
+
+        clems predict model.clems "new/*.parquet" --workers 2 -o predictions.parquet
     """
     from clems.datasets.new_rows import NewRows
 
@@ -116,27 +123,44 @@ def predict(
         _check_able(fitted, proba, expected_cost, other)
         terms = _checked_terms(fitted, other, at_most, exactly, abstain_at)
         unseen: dict[str, str] = {}
+        extra: list[str] = []
         ids = [reading["id"]] if "id" in reading and not row_id else []
-        wanted = loaded.wanted(
-            unseen, keep=names_in(row_id), keep_if_there=ids, drop=names_in(drop), tags=reading.get("tags")
-        )
+        columns = {"keep": names_in(row_id), "keep_if_there": ids, "drop": names_in(drop), "tags": reading.get("tags")}
+        wanted = loaded.wanted(unseen, **columns)
         output_columns(wanted.keep, wanted.labels, proba, expected_cost)  # before the work
-        rows = NewRows(input_of(file), wanted, **form)
-        n = over = 0
-        with _output(output, json) as (target, file_format), file_format.appending(target, spreadsheet_safe) as write:
+        answer = partial(_answers, fitted, other, wanted.labels, proba, expected_cost, terms)
+
+        def answered() -> Generator[tuple[pd.DataFrame, int, float | None], None, None]:
+            """Answers, one piece of the rows below the other; and what is said of columns."""
+            if file != STANDARD and in_parts(file, scheduler, workers):
+                for part, done in answers_in_parts(file, scheduler, workers, loaded, columns, form, answer):
+                    extra[:] = part.extra
+                    unseen.update({**part.unseen, **unseen})
+                    yield part.frame, part.over, done
+                return
+            rows = NewRows(input_of(file), wanted, **form)
             for piece in rows:
-                columns = output_columns(list(piece.kept.columns), wanted.labels, proba, expected_cost)
-                answers, abstained = _answers(fitted, other, piece, columns, proba, expected_cost, terms)
+                yield *answer(piece), rows.done
+            extra[:] = rows.extra
+            unseen.update({**rows.unseen, **unseen})
+
+        n = over = 0
+        with (
+            closing(answered()) as pieces,
+            _output(output, json) as (target, file_format),
+            file_format.appending(target, spreadsheet_safe) as write,
+        ):
+            for answers, abstained, done in pieces:
                 write(answers)
-                n, over = n + piece.X.shape[0], over + abstained
-                update(rows.done, f"Predicting: {n:,} rows")
-    if extra := [name for name in rows.extra if name not in loaded.left_out]:
+                n, over = n + len(answers), over + abstained
+                update(done, f"Predicting: {n:,} rows")
+    if extra := [name for name in extra if name not in loaded.left_out]:
         shown = ", ".join(extra[:5]) + (" …" if len(extra) > 5 else "")
         what = plural(len(extra), "column") + (
             " that is not a feature" if len(extra) == 1 else " that are not features"
         )
         note(f"Ignored {what}: {shown}", quiet)
-    for column, word in {**rows.unseen, **unseen}.items():
+    for column, word in unseen.items():
         note(f"The column {column} has categories that the model has not seen, such as {word!r}.", quiet)
     if abstain_at is not None:
         note(
@@ -209,7 +233,7 @@ def _other_cost(fitted: Any, cost: str | None, encoding: str, decimal: str) -> A
 
 
 def _answers(
-    fitted: Any, cost: Any, piece: Any, columns: list[str], proba: bool, expected_cost: bool, terms: Terms
+    fitted: Any, cost: Any, labels: list[str], proba: bool, expected_cost: bool, terms: Terms, piece: Any
 ) -> tuple[pd.DataFrame, int]:
     """Return what is written for a piece of the rows, and how many of them are handed over."""
     import numpy as np
@@ -218,6 +242,7 @@ def _answers(
     from clems.evaluation.answers import answers_of
 
     X, K = piece.X, len(fitted.classes_)
+    columns = output_columns(list(piece.kept.columns), labels, proba, expected_cost)
     parts: list[Any]
     over = np.zeros(X.shape[0], bool)
     if X.shape[0]:

@@ -316,8 +316,12 @@ def propensities(Y: Any, A: float = 0.55, B: float = 1.5) -> Any:
 
 def propensities_of(labels: Labels, A: float = 0.55, B: float = 1.5) -> Floats:
     """Compute what `propensities` estimates, of labels that have been checked."""
-    count = np.asarray(labels.sum(axis=0, dtype=np.float64))
-    C = max(np.log(labels.shape[0]) - 1, 0) * (B + 1) ** A
+    return propensities_of_counts(np.asarray(labels.sum(axis=0, dtype=np.float64)), labels.shape[0], A, B)
+
+
+def propensities_of_counts(count: Floats, n: int, A: float = 0.55, B: float = 1.5) -> Floats:
+    """Compute the same of the number of rows that have each label, of n rows."""
+    C = max(np.log(n) - 1, 0) * (B + 1) ** A
     return np.asarray(1 / (1 + C * (count + B) ** -A))
 
 

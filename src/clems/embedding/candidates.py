@@ -89,7 +89,7 @@ def choose_candidates(
     else:
         labels = _given(how, observed.shape[1])
     if labels is not observed:
-        index = _nearest(observed, labels, cost)[index]
+        index = candidate_of_each(observed, labels, cost)[index]
     frequency = np.bincount(index, weight, minlength=labels.shape[0]).astype(np.float64)
     return CandidateSet(labels, frequency, index)
 
@@ -162,7 +162,7 @@ def _without_repeats(labels: Labels) -> Labels:
     return labels[np.sort(first)]
 
 
-def _nearest(observed: Labels, labels: Labels, cost: Cost) -> Integers:
+def candidate_of_each(observed: Labels, labels: Labels, cost: Cost) -> Integers:
     """For each observed vector its place among the candidates, or that of the candidate of least cost to it."""
     together, index = distinct_rows(_stacked(labels, observed))
     L = labels.shape[0]

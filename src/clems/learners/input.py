@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from pandas.api import types
 from scipy import sparse
 from sklearn.impute import KNNImputer, SimpleImputer
@@ -43,6 +43,14 @@ def check_training(model: Any, X: Any, Y: Any, sample_weight: ArrayLike | None) 
 
     Rows of weight zero are left out, as if they had not been given.
     """
+    X, labels, weight = read_training(model, X, Y, sample_weight)
+    counts = labels.sum(axis=0) if labels.dtype.kind != "f" else np.nansum(labels, axis=0)  # some may be missing
+    warn_of_too_little(labels.shape[0], np.asarray(counts).ravel(), model.classes_.tolist())
+    return X, labels, weight
+
+
+def read_training(model: Any, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> tuple[Any, Labels, Weights]:
+    """Do as `check_training` does, without warnings: of a part of the training rows."""
     if Y is None:
         raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
     X = _checked(model, X, reset=True)
@@ -63,16 +71,14 @@ def check_training(model: Any, X: Any, Y: Any, sample_weight: ArrayLike | None) 
     weight = None if sample_weight is None else as_weights(sample_weight, labels.shape[0])
     if weight is not None and not (counted := weight > 0).all():
         X, labels, weight = X[counted], labels[counted], weight[counted]
-    _warn_of_too_little(labels, model.classes_.tolist())
     return X, labels, weight
 
 
-def _warn_of_too_little(labels: Labels, names: list[Any]) -> None:
-    """Warn of training rows from which some or all labels cannot be learned."""
-    if labels.shape[0] == 1:
+def warn_of_too_little(n: int, counts: NDArray[Any], names: list[Any]) -> None:
+    """Warn of n training rows, some of which have each label, from which labels cannot be learned."""
+    if n == 1:
         warnings.warn(f"{ONE_ROW}: every prediction will be its labels.", UserWarning, stacklevel=4)
-    counts = labels.sum(axis=0) if labels.dtype.kind != "f" else np.nansum(labels, axis=0)  # some may be missing
-    never = [names[at] for at in np.flatnonzero(np.asarray(counts).ravel() == 0)]
+    never = [names[at] for at in np.flatnonzero(counts == 0)]
     if never:
         are = f"{len(never):,} of {len(names):,} labels" if len(names) > 1 else "The only label"
         warnings.warn(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -70,10 +71,13 @@ class ExpertKind:
     fit : callable
         From features, labels, weights, rows to hold out and a RandomState; returns an expert, a function from rows to
         probabilities, and the probabilities of the rows by what has not seen them.
+    kernel : type or None, default=None
+        Of a kernel ridge regression the kernel, which can be fitted to sums over partitions of rows.
     """
 
     applies: Callable[[Any], bool]
     fit: FitExpert
+    kernel: type[Linear] | type[Gaussian] | None = None
 
 
 def fit_ridge_expert(
@@ -108,8 +112,8 @@ def rows_to_calibrate(K: int) -> int:
 
 
 EXPERTS: dict[str, ExpertKind] = {
-    "linear": ExpertKind(lambda X: share_of_entries(X) <= SPARSE, lambda *given: fit_ridge_expert(Linear.of, *given)),
-    "gaussian": ExpertKind(lambda _: True, lambda *given: fit_ridge_expert(Gaussian.of, *given)),
+    "linear": ExpertKind(lambda X: share_of_entries(X) <= SPARSE, partial(fit_ridge_expert, Linear.of), Linear),
+    "gaussian": ExpertKind(lambda _: True, partial(fit_ridge_expert, Gaussian.of), Gaussian),
 }
 
 

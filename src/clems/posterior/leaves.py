@@ -105,10 +105,14 @@ def leaf_source(regressor: Any, training: Training, settings: Settings) -> LeafS
     rows, unseen = settings.rows[unseen.any(axis=0)], unseen[:, unseen.any(axis=0)]
     counts, leaves = sort_into_leaves(trees, as_rows(training.X), training.groups, L, rows, settings.n_jobs)
     weight = np.stack([trees.row_weight(which)[rows] for which in range(len(trees.trees))])
-    deepest = max(tree.get_depth() for tree in trees.trees)
-    differing: list[int | None] = [depth for depth in settings.depths if depth is not None and depth < deepest]
-    differing += [depth for depth in settings.depths if depth is None or depth >= deepest][:1]
-    return LeafSource(training, counts, differing, rows, leaves, unseen, weight)
+    return LeafSource(training, counts, differing(settings.depths, trees.trees), rows, leaves, unseen, weight)
+
+
+def differing(depths: Sequence[int | None], trees: Sequence[Any]) -> list[int | None]:
+    """List the depths at which trees differ: those that they reach, and one of all beyond."""
+    deepest = max(tree.get_depth() for tree in trees)
+    reached: list[int | None] = [depth for depth in depths if depth is not None and depth < deepest]
+    return reached + [depth for depth in depths if depth is None or depth >= deepest][:1]
 
 
 SOURCES["leaves"] = Kind(lambda regressor: isinstance(regressor, Trees) or has_trees(regressor), leaf_source)

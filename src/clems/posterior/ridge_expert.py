@@ -116,6 +116,41 @@ class Gaussian:
 
 
 @dataclass(frozen=True, eq=False)
+class Description:
+    """Describes rows by features: ``φ(x)`` is their scaled features, or their kernel with landmarks, whitened.
+
+    Attributes
+    ----------
+    kernel : Linear or Gaussian
+        How rows are scaled and compared.
+    landmarks : array or CSR array of shape (m, d), or None
+        Scaled rows; None if scaled features themselves describe a row.
+    basis : ndarray of shape (m, r) or None
+        What makes the products of features those of the kernel.
+    """
+
+    kernel: Linear | Gaussian
+    landmarks: Any = None
+    basis: Any = None
+
+    @classmethod
+    def by_landmarks(cls, kernel: Linear | Gaussian, X: Any) -> Description:
+        """Take some rows as landmarks."""
+        landmarks = kernel.rows(X)
+        return cls(kernel, landmarks, _whitening(kernel(landmarks, landmarks)))
+
+    def __call__(self, X: Any) -> Any:
+        """Describe rows, shape (n, r)."""
+        rows = self.kernel.rows(X)
+        return rows if self.landmarks is None else self.kernel(rows, self.landmarks) @ self.basis
+
+    def scores(self, coefficients: Floats, mean: Floats) -> RidgeScores:
+        """Return what predicts scores with coefficients of these features."""
+        of_kernel = coefficients if self.basis is None else np.asarray(self.basis @ coefficients)
+        return RidgeScores(self.kernel, self.landmarks, of_kernel, mean)
+
+
+@dataclass(frozen=True, eq=False)
 class RidgeScores:
     """Predicts scores of labels: ``mean + φ(x) β``.
 
@@ -178,26 +213,31 @@ def fit_ridge(
     weight = weight / weight.mean()
     mean = sum(weight[block] @ Y[block] for block in row_blocks(n, Y.shape[1], HELD)) / n
     few = np.sort(random_state.choice(n, SAMPLE, replace=False)) if n > SAMPLE else np.arange(n)
-    scaled_few = kernel.rows(X[few])
-    start = _least_penalty(kernel(scaled_few, scaled_few), as_dense(Y[few]) - mean)
-    most = n if n <= MOST_ROWS else MOST_FEATURES
-    if isinstance(kernel, Linear) and X.shape[1] <= min(n, most):  # the same solution by fewer unknowns
-        fit = _by_features(lambda some: kernel.rows(X[some]), np.arange(n), Y, mean, weight, rows)
-        coefficients, residual = _best(fit, start)
-        return RidgeScores(kernel, None, coefficients, mean), as_dense(Y[rows]) - residual
-    if n <= MOST_ROWS:
+    start = first_penalty(kernel, X[few], as_dense(Y[few]) - mean)
+    by_own_features = has_few_features(type(kernel), n, X.shape[1])
+    if not by_own_features and n <= MOST_ROWS:
         scaled = kernel.rows(X)
         fit = _by_rows(kernel(scaled, scaled), as_dense(Y) - mean, weight, rows)
-        coefficients, residual = _best(fit, start)
+        coefficients, residual = best_fit(fit, start)
         if isinstance(kernel, Linear):  # Σ_i α_i x_iᵀ x is linear in x
             return RidgeScores(kernel, None, np.asarray(scaled.T @ coefficients), mean), as_dense(Y[rows]) - residual
         return RidgeScores(kernel, scaled, coefficients, mean), as_dense(Y[rows]) - residual
-    used = _with_others(rows, n, random_state) if n > MOST_TRAINED else np.arange(n)
-    landmarks = kernel.rows(X[np.sort(random_state.choice(n, LANDMARKS, replace=False))])
-    basis = _whitening(kernel(landmarks, landmarks))
-    fit = _by_features(lambda some: kernel(kernel.rows(X[some]), landmarks) @ basis, used, Y, mean, weight, rows)
-    coefficients, residual = _best(fit, start)
-    return RidgeScores(kernel, landmarks, np.asarray(basis @ coefficients), mean), as_dense(Y[rows]) - residual
+    if by_own_features:  # the same solution by fewer unknowns
+        describe, used = Description(kernel), np.arange(n)
+    else:
+        used = _with_others(rows, n, random_state) if n > MOST_TRAINED else np.arange(n)
+        landmarks = np.sort(random_state.choice(n, LANDMARKS, replace=False))
+        describe = Description.by_landmarks(kernel, X[landmarks])
+    sums = ridge_sums(describe, X, Y, used, mean, weight)
+    features = _described(describe, X, rows, len(sums[0]))
+    fit = fit_by_sums(*sums, weight[used].sum(), features, as_dense(Y[rows]) - mean, weight[rows])
+    coefficients, residual = best_fit(fit, start)
+    return describe.scores(coefficients, mean), as_dense(Y[rows]) - residual
+
+
+def has_few_features(kernel: type, n: int, d: int) -> bool:
+    """Whether rows are described by their own features: linearly, and by fewer of them than there are rows."""
+    return kernel is Linear and d <= min(n, n if n <= MOST_ROWS else MOST_FEATURES)
 
 
 Fit = Callable[[float], tuple[Floats, Floats]]  # from a penalty to coefficients and residuals of held-out rows
@@ -225,33 +265,62 @@ def _by_rows(G: Floats, R: Floats, weight: Floats, rows: Integers) -> Fit:
     return fit
 
 
-def _by_features(
-    described: Callable[[Integers], Any], used: Integers, Y: Labels, mean: Floats, weight: Floats, rows: Integers
-) -> Fit:
-    """Return how to fit to features of rows with a penalty; sums over rows are added up in blocks."""
-    product: Any = 0  # Φᵀ V Φ
-    right: Any = 0  # Φᵀ V (Y − mean)
+def ridge_sums(
+    describe: Description, X: Any, Y: Labels, used: Integers, mean: Floats, weight: Floats
+) -> tuple[Floats, Floats]:
+    """Return ``Φᵀ V Φ`` and ``Φᵀ V (Y − mean)`` of some rows; they are added up in blocks, as those of partitions are.
+
+    Parameters
+    ----------
+    describe : Description
+        How rows are described.
+    X, Y, weight
+        As in `fit_ridge`.
+    used : ndarray of shape (m,)
+        The rows.
+    mean : ndarray of shape (K,)
+        How frequent labels are among all rows.
+    """
+    product: Any = 0
+    right: Any = 0
     for block in row_blocks(len(used), LANDMARKS):
         some = used[block]
-        features = described(some)
+        features = describe(X[some])
         weighted = features * weight[some, None]
         product = product + _dense(features.T @ weighted)
         right = right + weighted.T @ (as_dense(Y[some]) - mean)
-    columns = np.empty((len(product), len(rows)), order="F")
-    for block in row_blocks(len(rows), LANDMARKS, ENTRIES):
-        columns[:, block] = _dense(described(rows[block])).T
-    unit = _mean_length(product, weight[used].sum())
+    return product, right
+
+
+def fit_by_sums(product: Floats, right: Floats, total: float, held_out: Any, R: Floats, weight: Floats) -> Fit:
+    """Return how to fit to sums over rows with a penalty.
+
+    Parameters
+    ----------
+    product, right : ndarray
+        As `ridge_sums` returns them.
+    total : float
+        Summed weight of the rows.
+    held_out : array or CSR array of shape (m, r)
+        Features of the rows to hold out, which are among the rows of the sums.
+    R : ndarray of shape (m, K)
+        Their labels less the mean.
+    weight : ndarray of shape (m,)
+        Their weights.
+    """
+    columns = _dense(held_out).T
+    unit = _mean_length(product, total)
 
     def fit(penalty: float) -> tuple[Floats, Floats]:
         A = np.array(product, order="F")
         A[np.diag_indices_from(A)] += penalty * unit
         factor = cho_factor(A, lower=True, overwrite_a=True)
         beta = cho_solve(factor, np.asarray(right, np.float64))
-        h = np.empty(len(rows))
-        for block in row_blocks(len(rows), len(product), HELD):
+        h = np.empty(columns.shape[1])
+        for block in row_blocks(len(h), len(product), HELD):
             h[block] = (solve_triangular(factor[0], columns[:, block], lower=True) ** 2).sum(axis=0)
-        h *= weight[rows]
-        return beta, (as_dense(Y[rows]) - mean - columns.T @ beta) / (1 - np.minimum(h, 0.999))[:, None]
+        h *= weight
+        return beta, (R - columns.T @ beta) / (1 - np.minimum(h, 0.999))[:, None]
 
     return fit
 
@@ -263,7 +332,15 @@ def _with_others(rows: Integers, n: int, random_state: np.random.RandomState) ->
     return np.sort(np.concatenate([rows, random_state.choice(others, size, replace=False)]))
 
 
-def _best(fit: Fit, start: int) -> tuple[Floats, Floats]:
+def _described(describe: Description, X: Any, rows: Integers, size: int) -> Floats:
+    """Describe rows by features of this number, a block at a time, shape (m, size)."""
+    features = np.empty((len(rows), size))
+    for block in row_blocks(len(rows), LANDMARKS, ENTRIES):
+        features[block] = _dense(describe(X[rows[block]]))
+    return features
+
+
+def best_fit(fit: Fit, start: int) -> tuple[Floats, Floats]:
     """Raise the penalty as long as held-out rows are predicted better: few rows want a smaller one than all."""
     found = fit(PENALTIES[start])
     for penalty in PENALTIES[start + 1 :]:
@@ -273,8 +350,10 @@ def _best(fit: Fit, start: int) -> tuple[Floats, Floats]:
     return found
 
 
-def _least_penalty(G: Floats, R: Floats) -> int:
-    """Return the number of the penalty by which rows that are left out are predicted best."""
+def first_penalty(kernel: Linear | Gaussian, X: Any, R: Floats) -> int:
+    """Return the number of the penalty by which few rows, each left out, are predicted best."""
+    scaled = kernel.rows(X)
+    G = kernel(scaled, scaled)
     values, U = eigh(G)
     values, UR, squares = np.maximum(values, 0), U.T @ R, U**2
     errors = []

@@ -60,7 +60,7 @@ def parquet_pieces(file: IO[bytes], source: Source, rows: int) -> Iterator[pd.Da
     with _opened(file, source) as (table, names):
         size = max(1, min(rows, CELLS // max(1, len(names))))
         yield table.schema_arrow.empty_table().to_pandas(ignore_metadata=True)[names]
-        for batch in table.iter_batches(batch_size=size, columns=names):
+        for batch in table.iter_batches(batch_size=size, columns=names, row_groups=_groups(table, source)):
             yield batch.to_pandas(ignore_metadata=True)
 
 
@@ -71,9 +71,16 @@ def parquet_frame(
     with _opened(file, source) as (table, names):
         dropped = {names[position] for position in pick(drop, names, source)}
         kept = [name for name in names if name not in dropped]
+        groups = _groups(table, source)
         if not any_length:
-            source.check_size(table.metadata.num_rows, max(len(kept), 1))
-        return table.read(columns=kept).to_pandas(ignore_metadata=True).reindex(columns=names)
+            rows = sum(table.metadata.row_group(group).num_rows for group in groups)
+            source.check_size(rows, max(len(kept), 1))
+        return table.read_row_groups(groups, columns=kept).to_pandas(ignore_metadata=True).reindex(columns=names)
+
+
+def _groups(table: Any, source: Source) -> list[int]:
+    """List the groups of rows that are to be read."""
+    return list(range(*(source.groups or (0, table.num_row_groups))))
 
 
 def write_parquet(dataset: Dataset, path: str | os.PathLike[str]) -> None:

@@ -124,12 +124,49 @@ class Origin:
             )
 
 
+@dataclass(frozen=True)
+class Part(os.PathLike[str]):
+    """A part of the file of a table, which is read as if it were a file of its own.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    name : str
+        What to call the part.
+    groups : tuple of int or None, default=None
+        Of Parquet the first of its groups of rows, and the one after the last; None is all of them.
+    span : tuple of int or None, default=None
+        Of a CSV the bytes of its records; None is all of them.
+    header : int, default=0
+        Bytes at the beginning of a CSV that name the columns.
+    """
+
+    path: str
+    name: str
+    groups: tuple[int, int] | None = None
+    span: tuple[int, int] | None = None
+    header: int = 0
+
+    def __fspath__(self) -> str:
+        return self.path
+
+    def open(self) -> IO[bytes]:
+        """Open the part."""
+        if self.span is None:
+            return Path(self.path).open("rb")
+        with Path(self.path).open("rb") as file:
+            header = file.read(self.header)
+            file.seek(self.span[0])
+            return io.BytesIO(header + file.read(self.span[1] - self.span[0]))
+
+
 class Source(Origin):
     """A file or binary stream that is read once, as UTF-8 whatever its compression and encoding.
 
     Parameters
     ----------
-    origin : str, path or binary file
+    origin : str, path, Part or binary file
         What to read. Compression (gzip, bzip2, xz) is recognised by content, not by name.
     limits : Limits or None
         What it may grow to.
@@ -148,9 +185,12 @@ class Source(Origin):
         self.path = Path(os.fspath(origin)) if isinstance(origin, (str, os.PathLike)) else None
         if not self.path and (isinstance(origin, io.TextIOBase) or not hasattr(origin, "read")):
             raise TypeError(f"Pass a path, or a file opened in binary mode; got {origin!r}.")
+        part = origin if isinstance(origin, Part) else None
         called = getattr(origin, "name", None)
-        super().__init__(str(self.path) if self.path else called if isinstance(called, str) else "data", limits)
-        self._file: IO[bytes] = self.path.open("rb") if self.path else origin  # type: ignore[assignment]
+        name = str(self.path) if self.path and not part else called if isinstance(called, str) else "data"
+        super().__init__(name, limits)
+        self.groups = part.groups if part else None  # of rows, that are read of Parquet
+        self._file: IO[bytes] = part.open() if part else self.path.open("rb") if self.path else origin  # type: ignore[assignment]
         self._size = _size_of(self._file)
         self._is_packed = False
 

@@ -53,7 +53,7 @@ def on_dask(
     with ExitStack() as stack:
         if scheduler is None:  # to the end, as a worker that dies is started again
             stack.enter_context(apart_from_main([work, costs]))
-        cluster = scheduler or stack.enter_context(_cluster(distributed, len(again)))
+        cluster = scheduler or stack.enter_context(local_cluster(distributed, len(again)))
         client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
         client.wait_for_workers(1)
         # A task that makes the data is done again when all workers that had it are dead; scattered data would be lost.
@@ -97,7 +97,7 @@ def _send(client: Any, dataset: Any) -> Any:
         return client.submit(pickle.loads, pickle.dumps(dataset, PROTOCOL), pure=False)
 
 
-def _cluster(distributed: Any, jobs: int) -> Any:
+def local_cluster(distributed: Any, jobs: int) -> Any:
     """Start a cluster of processes of this computer, whose memory is not limited, as it is not without Dask either."""
     settings = {"distributed.scheduler.allowed-failures": DEATHS - 1}
     with import_module("dask").config.set(settings), modest_start():
