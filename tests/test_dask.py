@@ -130,7 +130,7 @@ def test_a_tree_is_one_of_its_partition(fitted, rows, monkeypatch):
     )
     for tree, other in zip(second[0], alone.trees, strict=True):
         assert np.array_equal(tree.tree_.threshold, other.tree_.threshold)
-    assert np.array_equal(second[2], alone.drawn == 0)
+    assert np.array_equal(second[2], np.stack(alone.drawn) == 0)
 
 
 def test_held_out_rows_are_unseen_by_trees_of_other_partitions(rows):
