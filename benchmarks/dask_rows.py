@@ -240,11 +240,11 @@ def report(options: argparse.Namespace, size: int, calm: Any, killed: Any, besid
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rows", type=int, default=740_000)
+    parser.add_argument("--rows", type=int, default=1_010_000)
     parser.add_argument("--features", type=int, default=1000)
-    parser.add_argument("--partitions", type=int, default=370)
+    parser.add_argument("--partitions", type=int, default=253)
     parser.add_argument("--trees", type=int, default=8)
-    parser.add_argument("--limit", type=float, default=1.1, help="GiB of each process")
+    parser.add_argument("--limit", type=float, default=1.5, help="GiB of each process")
     parser.add_argument("--beside", type=int, default=40_000, help="rows that are fitted in memory, too")
     parser.add_argument("--output", type=Path)
     parser.add_argument("--folder", type=Path, help="where the data is, or is to be")

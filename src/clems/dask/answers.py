@@ -47,7 +47,7 @@ def predict(model: Any, X: Any, cost: AnyCost | None = None) -> Any:
     >>> model = CLEMS("f1", n_trees=20, random_state=0).fit(X[:200], Y[:200])
     >>> predicted = clems.dask.predict(model, da.from_array(X[200:], chunks=(50, -1)))
     >>> predicted.shape, predicted.chunks, int(predicted[0].sum().compute())
-    ((100, 10), ((50, 50), (10,)), 1)
+    ((100, 10), ((50, 50), (10,)), 5)
     """
     options = {} if cost is None else {"cost": cost}
     return _mapped(model, X, "predict", options, learner_of(model, "clems.dask.predict")._form_of_labels)

@@ -50,8 +50,8 @@ def parts_of(
     >>> import pandas as pd
     >>> from clems.datasets.parts import parts_of
     >>> pd.DataFrame({"size": range(100), "bug": [0, 1] * 50}).to_csv("bugs.csv", index=False)
-    >>> [part.name for part in parts_of("bugs.csv", text=250)]
-    ['bugs.csv from byte 9 on', 'bugs.csv from byte 259 on']
+    >>> [part.name for part in parts_of("bugs.csv", text=200)]
+    ['bugs.csv from byte 9 on', 'bugs.csv from byte 409 on']
     """
     files = _files(path)
     if not files:
