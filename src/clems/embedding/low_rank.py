@@ -92,6 +92,9 @@ def low_rank_regression(
     raw = np.asarray((scaled.multiply(scaled) if sparse.issparse(scaled) else scaled**2).sum(axis=0)).ravel()
     squares = np.maximum(raw - (root @ root) * mean**2, 0)  # sums of squares of the centred features
     varies = np.flatnonzero(squares > ROUNDING * raw)  # centring leaves rounding errors of a constant, of any size
+    if not len(varies):
+        nothing = np.zeros((len(raw), size)), np.zeros_like(start), np.zeros((X.shape[0], size))
+        return LowRank(*nothing, [0.5 * float((T**2).sum())])
     if len(varies) < len(raw):
         scaled, mean, squares = scaled[:, varies], mean[varies], squares[varies]
     flipped = scaled.T.tocsr() if sparse.issparse(scaled) else scaled.T
@@ -192,7 +195,10 @@ def _by_spectrum(
     for _ in range(n_rounds):
         # Over W: s² W HᵀH + λ W = s T H, which falls apart in the coordinates of the eigenvectors of HᵀH
         lengths, Q = np.linalg.eigh(H.T @ H)
-        W = (s * (T @ (H @ Q)) / (s**2 * np.maximum(lengths, 0) + penalty)) @ Q.T
+        across = np.where(
+            lengths > NULL * lengths[-1], H @ Q, 0
+        )  # columns of such lengths; the others are rounding errors
+        W = (s * (T @ across) / (s**2 * np.maximum(lengths, 0) + penalty)) @ Q.T
         Z = s * W
         history.append(objective(W, H, Z))
         H = _ridge(Z, T, penalty).T
