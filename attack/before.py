@@ -650,8 +650,8 @@ def main() -> None:
     parser.add_argument("--point", type=int, help=argparse.SUPPRESS)  # what a process of its own does
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in all that is started in the background
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which is ignored in what is started in the background
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and this one under nohup
     if options.point:
         print(json.dumps(POINTS[options.point - 1].run()))
         return
