@@ -135,7 +135,7 @@ class CLEMS(PosteriorClassifier):
     max_memory : "auto", int, str or None, default="auto"
         Most memory that training may take beyond the data: a number of bytes, or a text such as "4 GiB". "auto" is what
         the machine, its container or ``ulimit -v`` leaves to the process. It is compared with an estimate before
-        anything is embedded, see :mod:`clems.learners.memory`; None does not ask.
+        anything is embedded, see ``docs/scale.md``; None sets no limit.
     random_state : int, RandomState or None, default=None
         Seed of the embedding's start, of random candidates, and of the estimator where it has none.
     verbose : int, default=0
