@@ -3,6 +3,7 @@
 import os
 import signal
 
+import numpy as np
 import pytest
 from forked import Forks
 from hypothesis import settings
@@ -58,6 +59,13 @@ def pytest_make_parametrize_id(config, val, argname):
         if len(shown) <= SHORT and shown.isprintable() and " at 0x" not in shown and "{" not in shown[1:]:
             return shown
     return None
+
+
+@pytest.fixture(autouse=True)
+def _numbers_of_its_own(request, monkeypatch):
+    """Give every test the same random numbers, whichever tests of its module were run before it."""
+    if isinstance(getattr(request.module, "RNG", None), np.random.Generator):
+        monkeypatch.setattr(request.module, "RNG", np.random.default_rng(0))
 
 
 @pytest.fixture(scope="session")
