@@ -52,7 +52,7 @@ class Case(NamedTuple):
     data: bytes
     read: Callable[[], Any]
     X: list[list[float]]
-    Y: list[list[int]]
+    Y: list[list[Any]]  # zeros, ones, and NaN where a label is missing
     features: list[str]
     labels: list[str]
     second: tuple[str, Callable[[], Any]] | None = None  # what another library reads of it: numbers of the features
@@ -137,6 +137,16 @@ class Maker:
     def labels(self, n: int, k: int) -> list[list[int]]:
         return [[self.rng.randrange(2) for _ in range(k)] for _ in range(n)]
 
+    def gappy(self, n: int, k: int) -> tuple[list[list[Any]], dict[str, Any]]:
+        """Labels of which some are missing now and then, and the option that lets them be."""
+        Y: list[list[Any]] = self.labels(n, k)
+        if self.rng.random() < 0.85:
+            return Y, {}
+        share = self.rng.choice([0.1, 0.5, 1.0])
+        return [[np.nan if self.rng.random() < share else value for value in row] for row in Y], {
+            "missing_labels": "keep"
+        }
+
     def lines(self, lines: list[str], *, last: bool = True) -> str:
         """Join lines by ends of some kind."""
         end = self.rng.choice(["\n", "\n", "\n", "\r\n", "\r"])
@@ -170,7 +180,7 @@ def arff_dense(make: Maker) -> Case:
     plain = rng.random() < 0.6
     kinds = ["number" if plain else rng.choice(["number", "number", "word", "switch"]) for _ in range(d)]
     words = [rng.sample(WORDS, rng.randrange(2, len(WORDS))) for _ in range(d)]
-    X, Y, rows = [], make.labels(n, k), []
+    (Y, gaps), X, rows = make.gappy(n, k), [], []
     for truth in Y:
         cells, values = [], []
         for kind, listed in zip(kinds, words, strict=True):
@@ -189,7 +199,7 @@ def arff_dense(make: Maker) -> Case:
             cells.append(text)
             values.append(value)
         X.append(values)
-        cells += [str(value) for value in truth]
+        cells += ["?" if np.isnan(value) else str(value) for value in truth]
         if rng.random() < 0.4:
             cells = [make.blank() + cell + make.blank() for cell in cells]
         rows.append(",".join(cells))
@@ -202,6 +212,7 @@ def arff_dense(make: Maker) -> Case:
         head.append(f"{rng.choice(['@attribute', '@ATTRIBUTE'])} {quoted(name)} {type_}")
     head += [f"@attribute {quoted(name)} {{0,1}}" for name in labels]
     data, options = make.packed(make.lines([*head, rng.choice(["@data", "@DATA"]), *rows]))
+    options |= gaps
     if rng.random() < 0.3:
         options |= {"labels": labels}
 
@@ -228,7 +239,7 @@ def arff_sparse(make: Maker) -> Case:
     plain = rng.random() < 0.6
     is_word = [not plain and rng.random() < 0.3 for _ in range(d)]
     whole = rng.random() < 0.4  # short whole numbers have a way of their own
-    X, Y, rows = [], make.labels(n, k), []
+    (Y, gaps), X, rows = make.gappy(n, k), [], []
     for truth in Y:
         values, pairs = [0.0] * d, []
         for place in range(d):
@@ -246,7 +257,8 @@ def arff_sparse(make: Maker) -> Case:
                 text, value = rng.choice(make.pool)
                 values[place] = value or 0.0  # a zero is not stored, so it has no sign
             pairs.append(f"{place} {text}")
-        pairs += [f"{d + place} {value}" for place, value in enumerate(truth) if value or rng.random() < 0.1]
+        marked = ["?" if np.isnan(value) else str(value) for value in truth]
+        pairs += [f"{d + place} {text}" for place, text in enumerate(marked) if text != "0" or rng.random() < 0.1]
         if rng.random() < 0.2:
             rng.shuffle(pairs)
         rows.append("{" + rng.choice([",", ",", ", ", " ,\t"]).join(pairs) + "}")
@@ -260,6 +272,7 @@ def arff_sparse(make: Maker) -> Case:
     ]
     head += [f"@attribute {quoted(name)} {{0,1}}" for name in names[d:]]
     data, options = make.packed(make.lines([*head, "@data", *rows]))
+    options |= gaps
     return Case(data, lambda: read_arff(io.BytesIO(data), names[d:], **options), X, Y, names[:d], names[d:])
 
 
@@ -378,10 +391,13 @@ def _cell(text: str, delimiter: str, always: bool = False) -> str:
     return '"' + text.replace('"', '""') + '"' if needs else text
 
 
-def _truths(make: Maker, Y: list[list[int]], k: int) -> list[list[str]]:
+def _truths(make: Maker, Y: list[list[Any]], k: int) -> list[list[str]]:
     """Labels as text, each column in numbers or in words."""
     families = [make.rng.choice([(ZEROS, ONES), (NO, YES), (["0"], ["1"])]) for _ in range(k)]
-    return [[make.rng.choice(families[place][value]) for place, value in enumerate(row)] for row in Y]
+    return [
+        [make.rng.choice(MISSING if np.isnan(value) else families[place][value]) for place, value in enumerate(row)]
+        for row in Y
+    ]
 
 
 def _decimal(cells: list[str], table: _Table) -> list[str]:
@@ -402,14 +418,14 @@ def csv_columns(make: Maker) -> Case:
     rng = make.rng
     n, d, k = make.size(5), make.size(5), rng.randrange(1, 4)
     names = make.names(d + k)
-    Y = make.labels(n, k)
+    Y, gaps = make.gappy(n, k)
     table = _cells(make, n, d, names, 0.06)
     lines = [
         table.lines[0],
         *(row + _decimal(truth, table) for row, truth in zip(table.lines[1:], _truths(make, Y, k), strict=True)),
     ]
     X, features = table.X, names[:d]
-    options: dict[str, Any] = {}
+    options = gaps
     if rng.random() < 0.2:  # words in the first column
         chosen = [rng.choice(WORDS) for _ in range(n)]
         listed = sorted({*chosen})
@@ -419,10 +435,10 @@ def csv_columns(make: Maker) -> Case:
         ]
         if rng.random() < 0.5:
             X = [[float(listed.index(word)), *row] for word, row in zip(chosen, X, strict=True)]
-            features, options = ["word", *features], {"nominal": "codes"}
+            features, options = ["word", *features], {**gaps, "nominal": "codes"}
         else:
             X = [[float(word == other) for other in listed] + row for word, row in zip(chosen, X, strict=True)]
-            features, options = [f"word={word}" for word in listed] + features, {"nominal": "one-hot"}
+            features, options = [f"word={word}" for word in listed] + features, {**gaps, "nominal": "one-hot"}
     data, marks = _written(make, table, lines)
 
     def second() -> Any:
@@ -525,7 +541,7 @@ def parquet(make: Maker) -> Case:
     rng = make.rng
     n, d, k = make.size(5), make.size(4), rng.randrange(1, 3)
     names = make.names(d + k)
-    Y = make.labels(n, k)
+    Y, gaps = make.gappy(n, k)
     columns: dict[str, Any] = {}
     X = np.empty((n, d))
     for place in range(d):
@@ -544,11 +560,14 @@ def parquet(make: Maker) -> Case:
         columns[names[place]] = column.astype(kind)
         X[:, place] = [np.nan if is_gone else float(value) for value, is_gone in zip(values, gone, strict=True)]
     for place, name in enumerate(names[d:]):
-        columns[name] = np.array([row[place] for row in Y], rng.choice(["bool", "int8", "float64"]))
+        column = [row[place] for row in Y]
+        types = ["boolean", "Int8", "float64", "object"] if gaps else ["bool", "int8", "float64"]
+        known = pd.Series([None if np.isnan(value) else value for value in column], dtype=object)
+        columns[name] = known.astype(rng.choice(types))
     buffer = io.BytesIO()
     pd.DataFrame(columns).to_parquet(buffer, compression=rng.choice([None, "snappy", "gzip"]))
     data = buffer.getvalue()
-    return Case(data, lambda: read_table(io.BytesIO(data), names[d:]), X.tolist(), Y, names[:d], names[d:])
+    return Case(data, lambda: read_table(io.BytesIO(data), names[d:], **gaps), X.tolist(), Y, names[:d], names[d:])
 
 
 FORMS: dict[str, tuple[float, Callable[[Maker], Case]]] = {
@@ -635,6 +654,7 @@ def report(counts: Counter[tuple[str, str]], command: str, seconds: float) -> st
         "",
         f"`{command}`, {seconds / 60:.0f} minutes of one core. Every value is compared to the last bit,",
         "the sign of zero included, with what Python's `float` makes of its text; labels and names with those written.",
+        "In one of seven files of ARFF, CSV with columns and Parquet some labels are missing, and kept so.",
         "",
         "| format | files | values | files read wrong |",
         "|---|---|---|---|",

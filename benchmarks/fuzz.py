@@ -57,6 +57,7 @@ WHOLE = (
     + b"@data\n"
     + b"{0 1,3 5,9 12}\n{}\n{1 1,4 5}\n" * 3
 )
+GAPS = b"@relation 'g: -C 2'\n@attribute y {0,1}\n@attribute z {1,0}\n@attribute x real\n@data\n1,?,0.5\n?,0,2\n"
 XML = b"""<?xml version="1.0" encoding="utf-8"?>
 <labels xmlns="http://mulan.sourceforge.net/labels">
 <label name="a"></label><label name="b &amp; c"><label name="d"/></label>
@@ -65,6 +66,7 @@ XML = b"""<?xml version="1.0" encoding="utf-8"?>
 LIBSVM = b"1,3 1:0.5 4:1 7:1e-3\n 2:1\n3 1:2 # hello\n2:7 3:1\n" * 2
 ANNOUNCED = b"4 9 5\n0,2 0:1 4:2\n\n 1:3 8:0.25\n4 2:1\n"
 CSV = b'x,"y, z",city,tag_a,tag_b\n1,2.5,Rome,0,1\n,NA,"Os""lo",1,0\n-3e5,?,Rome,1,1\n'
+CSV_GAPS = b"x,tag_a,tag_b\n1,,1\n2,?,0\n3,1,NA\n"
 TAGS = b'id;x;tags\nu;1;"red|blue"\nv;2;\nw;3;red\n'
 PAIRS = b"row,label\nu,red\nv,blue\nu,blue\n"
 TOKENS = [
@@ -112,6 +114,8 @@ READERS = {
     "csv tags": (TAGS, lambda data: _table(data, tags="tags", separator="|", drop="id")),
     "csv pairs": (PAIRS, lambda data: _table(TAGS, pairs=io.BytesIO(data), row_id="id", drop="tags")),
     "parquet": (_parquet(), lambda data: _table(data, labels="y")),
+    "arff missing labels": (GAPS, lambda data: _arff(data, missing_labels="keep")),
+    "csv missing labels": (CSV_GAPS, lambda data: _table(data, labels="tag_*", missing_labels="keep")),
 }
 
 
@@ -164,6 +168,8 @@ def check(outcome: object) -> None:
     assert not np.isinf(values).any()
     assert X.shape == (Y.shape[0], len(outcome.feature_names))
     assert Y.shape[1] == len(outcome.label_names) > 0
+    labels = Y.data if sparse.issparse(Y) else Y
+    assert np.isin(labels[~np.isnan(labels)], (0, 1)).all()
 
 
 def too_long(*_: object) -> None:

@@ -34,7 +34,9 @@ def test_one_unit_in_the_last_place_is_noticed(form):
             changed = [*values[:place], other, *values[place + 1 :]]
             broken = case._replace(X=[*case.X[:row], changed, *case.X[row + 1 :]])
             assert "are not" in readers.wrong(broken)
-    assert "are not" in readers.wrong(case._replace(Y=[[1 - case.Y[0][0], *case.Y[0][1:]], *case.Y[1:]]))
+    first, *others = case.Y[0]
+    other = 0 if np.isnan(first) else 1 - first
+    assert "are not" in readers.wrong(case._replace(Y=[[other, *others], *case.Y[1:]]))
     if case.features:
         assert "are called" in readers.wrong(case._replace(features=["other", *case.features[1:]]))
 
