@@ -1,5 +1,7 @@
 """Candidate sets against plain restatements."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -27,6 +29,20 @@ def test_distinct_rows_is_unique(Y):
         rows, index = distinct_rows(form(Y))
         assert np.array_equal(rows, wanted)
         assert np.array_equal(index, inverse.ravel())
+
+
+@given(Y=labels, alike=st.booleans())
+def test_distinct_rows_of_large_sparse_matrices_are_in_the_order_in_which_they_come(Y, alike):
+    bits = np.random.default_rng(1).integers(2**64, size=(Y.shape[1], 2), dtype=np.uint64)
+    bits[:, 0] *= not alike  # so that all rows share the first sum, and the second one has to tell them apart
+    with (
+        patch("clems.labels.distinct.is_large", lambda _: True),
+        patch("clems.labels.distinct._random_bits", lambda _: bits),
+    ):
+        rows, index = distinct_rows(sparse.csr_array(Y))
+    _, first = np.unique(Y, axis=0, return_index=True)
+    assert np.array_equal(rows, Y[np.sort(first)])
+    assert np.array_equal(rows[index], Y)
 
 
 @given(Y=labels)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 from scipy import sparse
 
 from clems.arrays import Integers, Labels, row_blocks
@@ -31,14 +33,21 @@ def distinct_rows(Y: Labels) -> tuple[Labels, Integers]:
 
 def _distinct_sparse_rows(Y: Any) -> tuple[Any, Integers]:
     """Tell rows apart by sums of 64 random bits of each of their labels, and by others where two rows share one."""
-    names = np.random.default_rng(0).integers(2**64, size=(Y.shape[1], 2), dtype=np.uint64)
-    bounds = np.concatenate([np.zeros((1, 2), np.uint64), np.cumsum(names[Y.indices], axis=0, dtype=np.uint64)])
-    sums = np.diff(bounds[Y.indptr], axis=0)  # modulo 2^64, as all sums here
-    _, first, index = np.unique(sums[:, 0], return_index=True, return_inverse=True)
+    ones = sparse.csr_array((np.ones(Y.nnz, np.uint64), Y.indices, Y.indptr), Y.shape)
+    sums = ones @ _random_bits(Y.shape[1])  # modulo 2^64
+    index, first = _in_order(sums[:, 0])
     if (sums[first, 1][index] != sums[:, 1]).any():
-        keys = np.ascontiguousarray(sums).view([("first", np.uint64), ("second", np.uint64)]).ravel()
-        _, first, index = np.unique(keys, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return dense_if_small(Y[first[order]]), place[index.reshape(-1)]
+        other, among = _in_order(sums[:, 1])
+        index, first = _in_order(index * len(among) + other)
+    return dense_if_small(Y[first]), index
+
+
+def _random_bits(K: int) -> NDArray[np.uint64]:
+    """128 random bits for each label, the same ones always."""
+    return np.random.default_rng(0).integers(2**64, size=(K, 2), dtype=np.uint64)
+
+
+def _in_order(keys: NDArray[Any]) -> tuple[Integers, Integers]:
+    """Return the number of each key, in the order in which they come, and where each comes first."""
+    index, _ = pd.factorize(keys)
+    return index, np.flatnonzero(np.diff(np.maximum.accumulate(index), prepend=-1))
