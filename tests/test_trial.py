@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestRegressor
+from sklearn.preprocessing import MaxAbsScaler
 from small_experiment import DATA, DIGITS, PUBLISHED, SCENES, spec_of, trial_of
 
 from clems import CRITERIA, LEARNERS, f_beta, weighted_hamming
@@ -107,6 +108,17 @@ def test_estimators_are_made_of_their_description():
     assert isinstance(forest, RandomForestRegressor)
     assert (forest.n_estimators, forest.max_depth) == (4, None)
     assert run_trial(plan.trials[0], DATA, {})["parameters"] == parameters
+
+
+def test_estimators_within_others_are_made_of_their_description():
+    scaled = ["scaled", {"class": "sklearn.preprocessing:MaxAbsScaler"}]
+    machine = ["machine", {"class": "sklearn.svm:LinearSVC", "C": 3}]
+    described = {"class": "sklearn.pipeline:Pipeline", "steps": [scaled, machine]}
+    plan = make_plan(spec_of(learners={"br": {"parameters": {"estimator": described}}}, repetitions=1))
+    (_, scaler), (_, classifier) = learner_of(plan.trials[0], {}).estimator.steps
+    assert isinstance(scaler, MaxAbsScaler)
+    assert classifier.C == 3
+    assert json.loads(json.dumps(run_trial(plan.trials[0], DATA, {})))["parameters"]["estimator"] == described
 
 
 def test_a_record_says_what_its_numbers_depend_on():

@@ -315,11 +315,13 @@ def _given_model(trial: Trial, costs: Mapping[str, Cost]) -> Any:
 
 def built(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters with the estimators that they describe: ``{"class": "module:name"}`` and parameters beside it."""
-    return {name: _estimator(name, value) if _is_class(value) else value for name, value in parameters.items()}
+    return {name: _built(name, value) for name, value in parameters.items()}
 
 
-def _is_class(value: Any) -> bool:
-    return isinstance(value, Mapping) and "class" in value
+def _built(name: str, value: Any) -> Any:
+    if isinstance(value, list):  # such as the steps of a pipeline
+        return [_built(name, one) for one in value]
+    return _estimator(name, value) if isinstance(value, Mapping) and "class" in value else value
 
 
 def _estimator(name: str, described: Mapping[str, Any]) -> Any:
@@ -327,7 +329,7 @@ def _estimator(name: str, described: Mapping[str, Any]) -> Any:
     if not hasattr(kind, "get_params"):
         raise ValueError(f"{name}.class: {described['class']} is no estimator of scikit-learn's form")
     try:
-        return kind(**{key: value for key, value in described.items() if key != "class"})
+        return kind(**{key: _built(f"{name}.{key}", value) for key, value in described.items() if key != "class"})
     except TypeError as error:
         raise ValueError(f"{name}: {error}") from None
 
