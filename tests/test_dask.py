@@ -1,13 +1,16 @@
 """Rows in partitions: sums are those of the whole, nothing is computed early, and no scheduler or death shows."""
 
 import sys
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from stand_in import DeadlyRows
 
 import clems
@@ -341,6 +344,32 @@ def test_partitions_without_rows_change_nothing(rows):
 
 
 # What is refused.
+
+
+def test_partitions_of_sorted_rows_are_warned_of(rows):
+    X, Y = rows[:2]
+    order = np.lexsort(Y.T)
+    with pytest.warns(UserWarning, match="Partitions differ in their labels.*explains 38% .* shuffle them first"):
+        clems.dask.fit(model(), *cut(X[order], Y[order], sizes=(30,) * 12))
+
+
+@given(seed=st.integers(0, 1000), sizes=st.lists(st.integers(1, 60), min_size=1, max_size=8))
+def test_what_partitions_explain_is_what_regression_on_them_explains(seed, sizes):
+    random = np.random.default_rng(seed)
+    Y = random.random((sum(sizes), 3)) < random.random(3)
+    where = np.repeat(np.arange(len(sizes)), sizes)
+    of_each = LinearRegression(fit_intercept=False).fit(np.eye(len(sizes))[where], Y).predict(np.eye(len(sizes)))
+    residual, total = ((Y - other) ** 2 for other in (of_each[where], Y.mean(axis=0)))
+    explained = 1 - residual.sum() / total.sum() - (len(sizes) - 1) / len(Y) if total.any() else 0.0
+    facts = [
+        fitting.Facts(n, {}, 0.0, "", part.sum(axis=0).astype(float))
+        for n, part in zip(sizes, np.split(Y, np.cumsum(sizes)[:-1]), strict=True)
+    ]
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        fitting._warn_of_order(facts)
+    assert bool(heard) == (explained > fitting.ORDERED + 1e-12)
+    assert all(f"explains {explained:.0%} " in str(one.message) for one in heard)
 
 
 def test_what_is_wrong_is_said_with_its_partition(rows):

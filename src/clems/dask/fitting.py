@@ -8,6 +8,7 @@ sample: the choice of depth, mixture and decoder is that of `CLEMS.fit`, by the 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -64,6 +65,7 @@ from clems.trees.reading import Trees, as_rows, leaves_of
 from clems.wording import first_few
 
 SAMPLED = 4_000  # rows at most that leave their partitions, to learn scales, landmarks and calibration from
+ORDERED = 0.1  # of the variance of labels; random partitions explain nothing beyond chance
 ENTRIES = 1 << 24  # features of these at most, 128 MiB, if that leaves as many rows as there are landmarks
 
 
@@ -73,8 +75,9 @@ def fit(model: CLEMS, X: Any, Y: Any) -> CLEMS:
     Trees are grown where partitions are: each on the rows of one, in proportion to their number. Leaves are read by the
     rows of all partitions, whose counts are added up; so are the sums of the experts. Depth, mixture and decoder are
     chosen on a sample of rows that is held out, as in `CLEMS.fit`. Rows should be in partitions at random: a tree
-    that has seen rows of one kind only is a poor one. It does not depend on the scheduler or the number of workers what
-    comes out; if a worker dies, Dask repeats what is lost.
+    that has seen rows of one kind only is a poor one. A warning says so if labels differ much from one partition to the
+    next. It does not depend on the scheduler or the number of workers what comes out; if a worker dies, Dask repeats
+    what is lost.
 
     Parameters
     ----------
@@ -119,12 +122,15 @@ class Facts(NamedTuple):
         Mean number of entries of a row.
     expert : str
         The kind of expert that suits its features.
+    per_label : ndarray of shape (K,)
+        Number of its rows that have each label.
     """
 
     n: int
     noted: dict[str, Any]
     width: float
     expert: str
+    per_label: Floats
 
 
 class Counted(NamedTuple):
@@ -237,6 +243,7 @@ def _fit(model: Any, partitions: list[Partition], random_state: np.random.Random
     vars(model).update(known.noted)
     per_label = np.asarray(counted.frequency @ vectors)
     warn_of_too_little(n, per_label, model.classes_.tolist())
+    _warn_of_order([one for one in facts if one.n])
     model._propensities = propensities_of_counts(per_label, n)
     model.criterion_ = model._resolved(model._own_cost())
     decoders, constants = model._decoders(), constant_labels(vectors)
@@ -354,11 +361,12 @@ def look(name: str, rows: Any, learner: CLEMS) -> tuple[Facts, Counted | None]:
     noted: dict[str, Any] = {}
     X, labels = checked(name, rows, learner, noted)
     if X is None:
-        return Facts(0, {}, 0.0, ""), None
+        return Facts(0, {}, 0.0, "", np.empty(0)), None
     n = X.shape[0]
     vectors, index = distinct_rows(labels)
+    frequency = np.bincount(index).astype(np.float64)
     width = X.nnz / n if sparse.issparse(X) else X.shape[1]
-    return Facts(n, noted, width, expert_for(X)), Counted(vectors, np.bincount(index).astype(np.float64))
+    return Facts(n, noted, width, expert_for(X), frequency @ vectors), Counted(vectors, frequency)
 
 
 def grow(name: str, rows: Any, learner: CLEMS, forest: Forest, share: Share) -> tuple[list[Any], Any, Any, Any]:
@@ -497,6 +505,20 @@ def _checked_facts(facts: list[Facts], partitions: list[Partition]) -> Facts:
             if not np.array_equal(own, known):
                 raise ValueError(f"{other}, has other {what} than {name}: {_shown(own)} and {_shown(known)}.")
     return first
+
+
+def _warn_of_order(facts: list[Facts]) -> None:
+    """Warn of partitions that differ in their labels, as those of sorted rows do: each tree sees one of them only."""
+    n, per_label = (np.array([getattr(one, name) for one in facts], float) for name in ("n", "per_label"))
+    share, mean = per_label / n[:, None], per_label.sum(axis=0) / n.sum()
+    among, within = n @ ((share - mean) ** 2).sum(axis=1), n.sum() * (mean * (1 - mean)).sum()
+    by_chance = (len(facts) - 1) / n.sum()
+    if within > 0 and (explained := among / within - by_chance) > ORDERED:
+        warnings.warn(
+            f"Partitions differ in their labels: which one a row is in explains {explained:.0%} of the variance. Each "
+            "tree is grown on one partition, so that rows should be in partitions at random; shuffle them first.",
+            stacklevel=4,
+        )
 
 
 def _shown(names: Any) -> str:
