@@ -56,6 +56,22 @@ def test_few_label_vectors_are_embedded_as_without_landmarks():
         assert model.embedding_.landmarks is None
 
 
+def test_vectors_of_labels_that_no_landmark_has_are_as_far_out_as_others():
+    """In the centre, one of them would be the nearest to whatever a forest is unsure of."""
+    labels = zipf_sets(3000, 1000, seed=1)
+    found = embed_by_landmarks(labels, np.ones(3000), roots_of("f1"), 64, 200, np.random.RandomState(0))
+    unseen = np.asarray(labels[found.landmarks].sum(axis=0)).ravel() == 0
+    apart = np.diff(labels[:, ~unseen].indptr) == 0
+    assert apart.sum() > 10
+    for points in (found.truth, found.prediction):
+        radius = np.linalg.norm(points - points.mean(axis=0), axis=1)
+        assert radius[apart].min() > 0.9 * np.median(radius)
+        assert len(np.unique(points[apart], axis=0)) == apart.sum()
+    for one, other in ((found.truth, found.prediction), (found.prediction, found.truth)):
+        own = np.linalg.norm(one[apart] - other[apart], axis=1)
+        assert np.median(own) < 0.5 * np.median(np.linalg.norm(one[apart] - other[np.roll(apart, 1)], axis=1))
+
+
 @pytest.mark.parametrize("cost", ["f1", "rank", "accuracy"])
 def test_stress_is_near_that_of_the_solver_of_all_pairs(sets, cost):
     weight = 1 + 200 / (1.0 + np.random.default_rng(0).permutation(sets.shape[0]))

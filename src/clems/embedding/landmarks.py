@@ -116,6 +116,10 @@ def embed_by_landmarks(
     solved = mirrored_smacof(between, start, share, max_iter=max_iter, tol=tol)
     even = np.full(len(chosen), 1 / len(chosen))
     maps = [_linear_map(known, points) for points in (solved.truth, solved.prediction)]
+    unseen = np.flatnonzero(np.asarray(known.sum(axis=0)).ravel() == 0)  # of which landmarks say nothing
+    anywhere = random_state.standard_normal((len(unseen), n_components)) / np.sqrt(n_components)
+    for one in maps:
+        one[unseen] = anywhere * np.sqrt(np.square(one).sum() / (labels.shape[1] - len(unseen)))
 
     def place(rows: slice) -> tuple[Floats, Floats]:
         block = labels[rows]
