@@ -150,7 +150,7 @@ CLASSIFIERS = {
     "mlp, sgd": neural_network.MLPClassifier(hidden_layer_sizes=(3,), max_iter=5, solver="sgd"),
     "fixed threshold": model_selection.FixedThresholdClassifier(svm.SVC()),
     "categorical bayes": pipeline.make_pipeline(
-        preprocessing.KBinsDiscretizer(3, encode="ordinal", quantile_method="averaged_inverted_cdf"),
+        preprocessing.KBinsDiscretizer(3, encode="ordinal", strategy="uniform"),
         naive_bayes.CategoricalNB(min_categories=3),
     ),
     **{
@@ -225,7 +225,7 @@ TRANSFORMERS = {
         (preprocessing.StandardScaler(), [0, 1]), (preprocessing.MinMaxScaler(), slice(2, 4)), remainder="passthrough"
     ),
     "union": pipeline.make_union(preprocessing.MaxAbsScaler(), preprocessing.RobustScaler()),
-    "bins": preprocessing.KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf"),
+    "bins": preprocessing.KBinsDiscretizer(3, strategy="uniform"),
     "few components": decomposition.TruncatedSVD(2),
     "best by chi2": feature_selection.SelectKBest(feature_selection.chi2, k=2),
     "best by F of regression": feature_selection.SelectKBest(feature_selection.f_regression, k=2),

@@ -141,7 +141,7 @@ def test_many_labels_are_decided_by_those_that_a_row_may_have(monkeypatch):
 
 def test_no_pairs_of_all_candidates_are_compared(monkeypatch):
     labels = zipf_sets(3000, 60)
-    share = sparse.random_array((4, 3000), density=0.02, format="csr", rng=np.random.default_rng(0))
+    share = sparse.random_array((4, 3000), density=0.02, format="csr", random_state=np.random.default_rng(0))
     share = sparse.csr_array(share.multiply(1 / share.sum(axis=1)[:, None]))
     compared = []
     of_pairs = type(COSTS["f1"]).of_pairs

@@ -74,7 +74,7 @@ def pipelines():
         (HashingVectorizer(n_features=64, alternate_sign=False), "text"),
         (OneHotEncoder(drop="first", sparse_output=False), ["country"]),
         (
-            make_pipeline(SimpleImputer(), KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf")),
+            make_pipeline(SimpleImputer(), KBinsDiscretizer(3, strategy="uniform")),
             ["size"],
         ),
     )

@@ -87,8 +87,8 @@ def estimator_named(text: str) -> Any:
     Examples
     --------
     >>> from clems.cli.estimators import estimator_named
-    >>> estimator_named("SVC(C=10, probability=False)")
-    SVC(C=10, probability=False)
+    >>> estimator_named("RandomForestClassifier(n_estimators=300, bootstrap=False)")
+    RandomForestClassifier(bootstrap=False, n_estimators=300)
     """
     from clems.persistence.trust import CHECKED, PLAIN
 

@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from time import sleep
 from typing import Any, Self
 
 Record = dict[str, Any]
@@ -14,6 +15,7 @@ Records = Mapping[str, Mapping[str, Any]]  # by key
 
 RECORDS = "records.jsonl"
 STATUSES = ("done", "failed")
+ATTEMPTS, PAUSE = 10, 0.05  # to lock a store, and seconds between them
 BLOCK = 1 << 16  # bytes that are read from the end to find the last line; twice as many as often as it takes
 
 
@@ -220,16 +222,26 @@ def _read_up_to(file: int, length: int) -> bytes:
 def _locked(path: Path, folder: Path) -> int:
     """Open and lock a file; the lock belongs to the process and ends with it, so none is ever left over."""
     lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
+    for patience in reversed(range(ATTEMPTS)):
         try:
-            import fcntl
-        except ImportError:  # Windows
-            import msvcrt
-
-            msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        else:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        raise StoreError(f"Another run is writing to {folder}; wait until it ends, or choose another folder.") from None
+            _lock(lock)
+        except OSError:
+            if patience:  # a worker that a killed run was just starting has the lock for a moment more
+                sleep(PAUSE)
+                continue
+            os.close(lock)
+            message = f"Another run is writing to {folder}; wait until it ends, or choose another folder."
+            raise StoreError(message) from None
+        break
     return lock
+
+
+def _lock(file: int) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+    else:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
