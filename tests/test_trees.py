@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
 
 from clems.trees import growing
-from clems.trees.growing import DIGITS, WIDE, as_columns, default_classifier, default_forest, grow_trees, rounded
+from clems.trees.growing import DIGITS, RARE, WIDE, as_columns, default_classifier, default_forest, grow_trees, rounded
 from clems.trees.leaf_table import sort_into_leaves
 from clems.trees.reading import ancestors, as_rows, has_trees, leaves_of, predictions_of, starts_of, trees_of, truncated
 
@@ -350,7 +350,7 @@ def test_the_unit_of_weights_does_not_matter(scale):
 
 @pytest.mark.parametrize("n_trees", [1, 7])
 def test_trees_take_targets_in_turn_and_combinations_of_wide_ones(n_trees, monkeypatch):
-    monkeypatch.setattr(growing, "without_values", lambda tree: tree)
+    monkeypatch.setattr(growing, "finished", lambda tree, *_: tree)
     wide = RNG.normal(size=(GROUPS, WIDE + 4))
     trees = grown(targets=(POINTS, wide, wide[:, :WIDE]), n_trees=n_trees)
     assert [tree.n_outputs_ for tree in trees.trees] == ([3, WIDE, WIDE] * 3)[:n_trees]
@@ -359,13 +359,42 @@ def test_trees_take_targets_in_turn_and_combinations_of_wide_ones(n_trees, monke
 
 def test_grown_trees_find_the_same_leaves_without_what_they_predict(monkeypatch):
     few = grown()
-    monkeypatch.setattr(growing, "without_values", lambda tree: tree)
+    monkeypatch.setattr(growing, "finished", lambda tree, *_: tree)
     whole = grown()
     same_trees(few, whole)
     assert {tree.n_outputs_ for tree in whole.trees} == {POINTS.shape[1]}
     for tree in few.trees:
         assert tree.tree_.value.shape == (tree.tree_.node_count, 1, 1)
         assert np.isnan(tree.predict(NEW)).all()  # rather than an answer that is wrong
+
+
+WORDS = sparse.random(N, 300, 0.02, "csr", random_state=np.random.RandomState(0))
+
+
+@pytest.mark.parametrize("weight", [None, COUNTS], ids=["plain", "weighted"])
+def test_trees_of_sparse_features_are_given_what_they_draw_and_are_the_same(weight, monkeypatch):
+    monkeypatch.setattr(growing, "RARE", 0)  # so that no column is left out
+    few = grown(X=WORDS, weight=weight)
+    monkeypatch.setattr(growing, "part_of", lambda X, rows: (X, slice(None), np.arange(X.shape[1])))
+    same_trees(few, grown(X=WORDS, weight=weight))
+
+
+def test_trees_do_not_look_at_columns_with_entries_in_fewer_than_three_of_their_rows():
+    trees = grown(X=WORDS, n_trees=12)
+    entries = [np.diff(WORDS.tocsr()[bag > 0].tocsc().indptr) for bag in bags_of(trees)]
+    looked_at = [tree.tree_.feature[tree.tree_.children_left >= 0] for tree in trees.trees]
+    assert all((own[features] >= RARE).all() for own, features in zip(entries, looked_at, strict=True))
+    assert any((own < RARE).any() for own in entries)
+    assert max(features.max() for features in looked_at) >= 256  # numbers are those of all features
+    assert leaves_of(trees.trees, as_rows(WORDS)).shape == (12, N)
+
+
+def test_trees_of_columns_that_all_are_rare_look_at_the_fullest():
+    rows = np.arange(N, dtype=np.int32)
+    pairs = sparse.csr_array((np.ones(N), (rows, rows // 2)), (N, N))  # two entries in each column
+    trees = grown(X=pairs, n_trees=3).trees
+    assert min(tree.tree_.node_count for tree in trees) > 1
+    assert grown(X=sparse.csr_array((N, 30)), n_trees=3).trees[0].tree_.node_count == 1
 
 
 def test_grown_trees_stop_at_their_depth():

@@ -93,7 +93,9 @@ def roughly_best_of_each_size(posterior: Posterior, cost: Cost) -> Bits:
         sizes, size_index = sizes[:FEW], similar[size_index]
     decided = np.empty((n, K), np.uint8)
     for rows in row_blocks(n, 2 * (K + 1 + len(sizes)), 1 << 20):
-        true, mass = by_size(dense_if_full(posterior.share[rows]), posterior.float_labels, size_index, len(sizes))
+        share = dense_if_full(posterior.share[rows])
+        labels = posterior.sparse_labels if sparse.issparse(share) else posterior.float_labels
+        true, mass = by_size(share, labels, size_index, len(sizes))
         expected = mass @ intercept
         order = np.argsort(-posterior.marginals[rows], axis=1, kind="stable")
         hits = true[np.arange(len(mass))[:, None], :, order]
@@ -143,8 +145,8 @@ def by_size(share: Any, labels: Floats, size_index: Integers, count: int) -> tup
     ----------
     share : array or CSR array of shape (n, L)
         How probable each label vector is for each row.
-    labels : ndarray of shape (L, K)
-        The vectors.
+    labels : ndarray or, if shares are sparse, CSR array of shape (L, K)
+        The vectors as floats.
     size_index : ndarray of shape (L,)
         Which of `count` sizes each has.
     count : int

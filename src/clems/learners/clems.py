@@ -84,7 +84,7 @@ class CLEMS(PosteriorClassifier):
         costs that have such a rule: hamming, F-measures, rank, composition, zero_one, prices; of more than 400 labels
         those that are less probable than 0.001 are left out. "auto" takes "exact", or
         "expected" for costs without such a rule, unless another costs less on held-out rows by more than a standard
-        error.
+        error; of more than 1,000 label vectors or 400 labels no other is tried.
     experts : "auto", None or list, default="auto"
         Models of single labels whose evidence is mixed with the forest's, see :mod:`clems.posterior.mixture`. "auto" is
         one that suits the content of the features, see :mod:`clems.posterior.experts`, beside the default forest; None

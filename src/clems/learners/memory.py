@@ -95,6 +95,7 @@ def stages(of: Size) -> list[Parts]:
     if of.n_trees:
         nodes, width = NODES * n, min(WIDE, max(K, M))
         growing = of.jobs * (n * (8 * width + 60) + 1.5 * nodes * (64 + 8 * width))
+        growing += 0 if of.entries is None else 4 / 3 * columns  # two copies of two thirds of the rows
         kept = kept | {"features by columns": columns}
         whole = of.n_trees * nodes * NODE
         found.append(kept | {"trees": whole + growing + float_labels})

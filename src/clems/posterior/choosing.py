@@ -20,7 +20,6 @@ from clems.posterior.source import Source
 
 SHARPNESS = (0.5, 0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.5)
 START = 4  # place of the one from which the search begins
-COMPARED = 250  # held-out rows, about, on which decoders are compared where there are many label vectors
 THRESHOLD = "threshold"  # name of the only decoder of criteria of all rows together
 
 
@@ -123,17 +122,11 @@ def choose(
         value = criterion.as_cost(criterion.measure(truth, decided, weight))
         return Choice(option, mixture, THRESHOLD, {THRESHOLD: value}, by_weight, rows, thresholds)
 
-    def costs_by(name: str, some: slice) -> Floats:
-        return cost.of_rows(truth[some], DECODERS[name].decide(posterior.rows(some), cost))
-
-    # Where every row is decided by itself, decoders are compared on fewer of them.
-    some = slice(None, None, max(1, len(truth) // COMPARED) if posterior.large and len(names) > 1 else 1)
-    own_weight = None if weight is None else weight[some]
-    by_row = {name: costs_by(name, some) for name in names}
-    means = {name: float(np.average(own, weights=own_weight)) for name, own in by_row.items()}
-    decoder = one_standard_error(by_row, names[-1], own_weight)
-    if some.step > 1:
-        means[decoder] = float(np.average(costs_by(decoder, slice(None)), weights=weight))
+    # Where every row is decided by itself, a decoder takes long, and the usual one has always been the best.
+    names = names[-1:] if posterior.large else names
+    by_row = {name: cost.of_rows(truth, DECODERS[name].decide(posterior, cost)) for name in names}
+    means = {name: float(np.average(own, weights=weight)) for name, own in by_row.items()}
+    decoder = one_standard_error(by_row, names[-1], weight)
     return Choice(option, mixture, decoder, means, by_weight, rows, thresholds)
 
 

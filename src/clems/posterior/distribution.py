@@ -208,6 +208,11 @@ class Posterior:
         return self.labels.astype(np.float64)
 
     @cached_property
+    def sparse_labels(self) -> Any:
+        """The same as sparse shares are multiplied with: a CSR array if few entries are other than 0."""
+        return multiplied(self.labels)
+
+    @cached_property
     def sizes(self) -> Integers:
         """Number of labels of each label vector, shape (L,)."""
         return np.asarray(self.labels.sum(axis=1, dtype=np.intp))
@@ -234,7 +239,7 @@ class Posterior:
             How probable each size is.
         """
         values, size_index = self._by_size
-        return by_size(self.share[rows], self.float_labels, size_index, len(values))
+        return by_size(self.share[rows], self.sparse_labels, size_index, len(values))
 
     @property
     def large(self) -> bool:
@@ -295,7 +300,7 @@ class Posterior:
 
     def _alike(self, other: Posterior) -> Posterior:
         """Hand over to a posterior of the same label vectors what is derived from these alone, and their names."""
-        derived = ("float_labels", "sizes", "_by_size")
+        derived = ("float_labels", "sparse_labels", "sizes", "_by_size")
         vars(other).update({name: value for name, value in vars(self).items() if name in derived})
         other.names = self.names
         return other
@@ -443,9 +448,14 @@ def sharpened(share: Any, power: float) -> Any:
 
 def marginals_of(share: Any, labels: Labels) -> Floats:
     """Compute how probable each label is for each row: ``p_k = Σ_i q_i S_ik``, shape (n, K)."""
-    few = sparse.issparse(labels) or (sparse.issparse(share) and labels.mean() < SPARSE)
-    sums = share @ (sparse.csr_array(labels, dtype=np.float64) if few else labels.astype(np.float64))
+    sums = share @ (multiplied(labels) if sparse.issparse(share) else labels.astype(np.float64))
     return np.asarray(np.minimum(as_dense(sums), 1))  # up to rounding they are at most 1
+
+
+def multiplied(labels: Labels) -> Any:
+    """Return label vectors as floats, as sparse shares are multiplied with them: sparse if few entries are not 0."""
+    few = sparse.issparse(labels) or labels.mean() < SPARSE
+    return sparse.csr_array(labels, dtype=np.float64) if few else labels.astype(np.float64)
 
 
 def stacked(parts: Sequence[Posterior]) -> Posterior:

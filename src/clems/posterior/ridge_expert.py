@@ -112,7 +112,10 @@ class Gaussian:
 
     def __call__(self, rows: Any, others: Any) -> Floats:
         """Return the kernel of standardised rows with others, shape (n, m)."""
-        return np.asarray(np.exp(-self.rate * _squared_distances(rows, others)))
+        product = (2 * self.rate * rows) @ others.T  # becomes −rate · squared distance in place
+        product -= self.rate * _squared_lengths(others)
+        product -= self.rate * _squared_lengths(rows)[:, None]
+        return np.asarray(np.exp(np.minimum(product, 0, out=product), out=product))
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,8 +383,12 @@ def _dense(matrix: Any) -> Floats:
     return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix)
 
 
+def _squared_lengths(rows: Floats) -> Floats:
+    return np.asarray(np.einsum("ij,ij->i", rows, rows))
+
+
 def _squared_distances(rows: Floats, others: Floats) -> Floats:
-    squares = (rows**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2 * rows @ others.T
+    squares = _squared_lengths(rows)[:, None] + _squared_lengths(others) - 2 * rows @ others.T
     return np.asarray(np.maximum(squares, 0))
 
 

@@ -20,6 +20,7 @@ from clems.trees.reading import Trees, counts_of, in_single
 
 WIDE = 16  # outputs from which on a tree is grown on so many random combinations of them
 DIGITS = 20  # binary digits of the targets of trees
+RARE = 3  # rows that have to have an entry in a column of sparse features for a tree to look at it
 LEAST = 12  # rows from which on trees leave thirds of them out
 DENSE = 1 / 24  # share of entries other than 0 from which on trees take less time with dense features than with sparse
 
@@ -120,41 +121,61 @@ def grow_trees(
             return thirds[turn % 3]
         return counts_of(random.randint(0, n, n), n) if turn % 2 == 0 else np.ones(n, np.uint8)
 
-    def grow(seed: int, target: Floats, turn: int) -> tuple[Any, Any]:
-        random = np.random.RandomState(seed)
+    # Trees of sparse features are given no more than what they draw, since they would look at the rest in vain.
+    turns = np.arange(n_trees) // len(targets) % 3
+    apart = [turn for turn in range(3) if thirds and weighs[turn] and sparse.issparse(X)]
+    batches: list[tuple[Integers, Any]] = [(np.flatnonzero(turns == turn), thirds[turn] > 0) for turn in apart]
+    batches.append((np.flatnonzero(~np.isin(turns, apart)), slice(None)))
+
+    def grow(which: int, X: Any, rows: Any, columns: Integers) -> tuple[Any, Any]:
+        """Grow one of the trees, on some rows, among which are all that it draws, and some columns."""
+        target, turn = targets[which % len(targets)], which // len(targets)
+        random = np.random.RandomState(seeds[which])
         drawn = draw(turn, random)
         if target.shape[1] > WIDE:  # Z R with R of shape (M, WIDE), standard normal
             target = target @ random.standard_normal((target.shape[1], WIDE))
         target = rounded(target)
-        bag = drawn if weight is None else drawn * weight
+        bag = drawn[rows] if weight is None else (drawn * weight)[rows]
         tree = ExtraTreeRegressor(**settings, random_state=random.randint(2**31 - 1))
-        weighted = weight is not None or (drawn != 1).any()  # whose check takes a tenth of a small tree's time
+        weighted = weight is not None or (bag != 1).any()  # whose check takes a tenth of a small tree's time
         tree._fit(  # which is fit without checks, and takes where features are missing, as forests call their trees
             X,
-            target[groups],
+            target[groups[rows]],
             sample_weight=bag.astype(np.float64) if weighted else None,
             check_input=False,
             missing_values_in_feature_mask=missing,
         )
-        return without_values(tree), drawn
+        return finished(tree, columns, d), drawn
 
+    trees: list[Any] = [None] * n_trees
     with config_context(skip_parameter_validation=True):  # which takes a tenth of the time of a small tree
-        grown = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(grow)(seed, targets[which % len(targets)], which // len(targets))
-            for which, seed in enumerate(seeds)
-        )
-    trees, drawn = zip(*grown, strict=True)
-    return Trees(list(trees), drawn, weight, by_bags=False)
+        for some, rows in batches:
+            part = (X, slice(None), np.arange(d)) if isinstance(rows, slice) else part_of(X, rows)
+            grown = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(grow)(which, *part) for which in some)
+            for which, one in zip(some, grown, strict=True):
+                trees[which] = one
+    return Trees([tree for tree, _ in trees], [drawn for _, drawn in trees], weight, by_bags=False)
 
 
-def without_values(tree: ExtraTreeRegressor) -> ExtraTreeRegressor:
-    """Take from a fitted tree what its nodes predict: two thirds of its memory, which leaves are found without.
+def part_of(X: Any, rows: NDArray[np.bool_]) -> tuple[Any, NDArray[np.bool_], Integers]:
+    """Take some rows of a CSC array, and the columns in which enough of them have an entry; return all three."""
+    part = X[np.flatnonzero(rows)]
+    entries = np.diff(part.indptr)
+    columns = np.flatnonzero(entries >= min(RARE, entries.max(initial=0)))
+    return in_single(partial(sparse.csc_array, part[:, columns])), rows, columns
 
-    What the tree predicts is NaN from then on.
+
+def finished(tree: ExtraTreeRegressor, columns: Integers, n_features: int) -> ExtraTreeRegressor:
+    """Let a tree that was grown on some columns read all features, and take from it what its nodes predict.
+
+    That is two thirds of its memory, which leaves are found without; what the tree predicts is NaN from then on.
     """
-    grown, single = tree.tree_, Tree(tree.n_features_in_, np.ones(1, np.intp), 1)
-    single.__setstate__({**grown.__getstate__(), "values": np.full((grown.node_count, 1, 1), np.nan)})
-    tree.tree_, tree.n_outputs_ = single, 1
+    grown, single = tree.tree_, Tree(n_features, np.ones(1, np.intp), 1)
+    state = {**grown.__getstate__(), "values": np.full((grown.node_count, 1, 1), np.nan)}
+    inner = state["nodes"]["left_child"] >= 0
+    state["nodes"]["feature"][inner] = columns[state["nodes"]["feature"][inner]]
+    single.__setstate__(state)
+    tree.tree_, tree.n_outputs_, tree.n_features_in_ = single, 1, n_features
     return tree
 
 
