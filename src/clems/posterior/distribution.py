@@ -200,7 +200,7 @@ class Posterior:
     @cached_property
     def marginals(self) -> Floats:
         """How probable each label is for each row, shape (n, K)."""
-        return marginals_of(self.share, self.labels)
+        return marginals_of(self.share, self.sparse_labels)
 
     @cached_property
     def float_labels(self) -> Any:
@@ -455,7 +455,7 @@ def marginals_of(share: Any, labels: Labels) -> Floats:
 def multiplied(labels: Labels) -> Any:
     """Return label vectors as floats, as sparse shares are multiplied with them: sparse if few entries are not 0."""
     few = sparse.issparse(labels) or labels.mean() < SPARSE
-    return sparse.csr_array(labels, dtype=np.float64) if few else labels.astype(np.float64)
+    return sparse.csr_array(labels, dtype=np.float64) if few else labels.astype(np.float64, copy=False)
 
 
 def stacked(parts: Sequence[Posterior]) -> Posterior:

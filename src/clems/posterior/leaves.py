@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from clems.arrays import Floats, Integers, Labels
-from clems.posterior.distribution import Posterior
+from clems.posterior.distribution import Posterior, multiplied
+from clems.posterior.one_standard_error import once
 from clems.posterior.source import SOURCES, Kind, Settings, Training
 from clems.trees.leaf_table import LeafCounts, LeafShares, sort_into_leaves
 from clems.trees.reading import Trees, as_rows, has_trees, trees_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ByLeaves:
     """Reads the shares of candidates among the training rows in a row's leaves.
 
@@ -46,7 +48,10 @@ class ByLeaves:
 
     def of(self, share: Any) -> Posterior:
         """Return the posterior of given shares."""
-        return Posterior(self.labels, share, points=lambda: share @ self.points, embedded=self.embedded)
+        posterior = Posterior(self.labels, share, points=lambda: share @ self.points, embedded=self.embedded)
+        if not sparse.issparse(self.labels):  # for each row alone that would take longer than all else
+            posterior.sparse_labels = once(self, "sparse labels", lambda: multiplied(self.labels))
+        return posterior
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from scipy import sparse
 from scipy.special import expit, logit
 
 from clems.arrays import Floats, Labels, row_blocks
-from clems.posterior.distribution import SPARSE, Posterior, sharpened
+from clems.posterior.distribution import Posterior, multiplied, sharpened
 from clems.posterior.independent import IndependentPosterior
 
 WEIGHTS = (0.15, 0.3, 0.5, 0.75)  # of experts to choose from, beside 0
@@ -127,9 +127,8 @@ def mixing_parts(share: Any, labels: Labels, evidence: Floats, prior: Any) -> tu
         )
     with np.errstate(divide="ignore"):
         forest = np.log((1 - PRIOR) * share.toarray() + PRIOR * prior)
-    if labels.mean() < SPARSE:
-        return forest, np.asarray(sparse.csr_array(labels, dtype=np.float64) @ evidence.T).T
-    return forest, evidence @ labels.T.astype(np.float64)
+    vectors = multiplied(labels)
+    return forest, np.asarray(vectors @ evidence.T).T if sparse.issparse(vectors) else evidence @ vectors.T
 
 
 def _evidence_for_entries(share: Any, labels: Any, evidence: Floats) -> Floats:
@@ -211,7 +210,12 @@ class MixedPosterior(Posterior):
     def share(self) -> Any:
         """How probable each label vector is for each row, a CSR array of shape (n, L)."""
         evidence = self.evidence if self.mixture.weight else None
-        return mixed(self.forest.share, self.labels, evidence, self.prior, self.mixture)
+        return mixed(self.forest.share, self.sparse_labels, evidence, self.prior, self.mixture)
+
+    @property
+    def sparse_labels(self) -> Any:
+        """Label vectors as sparse shares are multiplied with them: those of the forest's posterior."""
+        return self.forest.sparse_labels
 
     @property
     def likelihood(self) -> Floats:  # type: ignore[override]
