@@ -79,8 +79,9 @@ def grow_trees(
     Each tree leaves a third of the rows out, the same thirds in turn, so that every row is held out by a third of the
     trees: enough for held-out rows to cost about what new rows will. What a leaf says is read from all rows that fall
     into it, whether the tree has seen them or not.
-    Of a target with more than `WIDE` columns a tree sees so many random combinations: the search for a split takes less
-    time. What its nodes would predict is not kept.
+    Of a target with more than `WIDE` columns a tree sees so many random combinations, and of sparse features those
+    columns in which at least `RARE` of its rows have an entry: the search for a split takes less time. What its nodes
+    would predict is not kept.
 
     Parameters
     ----------
