@@ -1,4 +1,4 @@
-"""Ratios of costs over those of another entry, and what was paid over what was expected."""
+"""Ratios of costs over those of another entry, and what was paid over what was expected or held out."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,7 @@ from small_experiment import spec_of
 
 from clems.experiments import make_plan
 from clems.experiments.analysis.selection import COLUMNS
-from clems.experiments.output.ratio_rows import expected_table, ratio_rows
+from clems.experiments.output.ratio_rows import honesty_tables, ratio_rows
 from clems.experiments.spec import SpecError
 
 LEARNERS = {"pcc": {"title": "PCC", "over": "plain"}, "plain": {"kind": "br", "title": "BR"}}
@@ -21,6 +21,7 @@ def results_of(lines):
     """Results from learner, criterion, repetition, value and expected cost."""
     dataset = plan_of().spec.datasets[0]
     frame = pd.DataFrame(lines, columns=["learner", "criterion", "repetition", "value", "expected"])
+    frame["held_out"] = 2 * frame["expected"]
     return frame.assign(dataset=dataset, x=np.nan).reindex(columns=COLUMNS)
 
 
@@ -49,25 +50,23 @@ def test_costs_are_divided_repetition_by_repetition():
     frame.loc[frame["learner"] == "pcc", "value"] += 3 * (frame["criterion"] == "rank")
     assert "Of 2 cells 1 lie above 1 by more than a standard error: PCC on" in ratio_rows(plan_of(), frame)[1][1]
 
-    table = expected_table(
+    table, other = honesty_tables(
         plan_of(),
-        results_of(
-            frame.assign(value=frame["value"])[["learner", "criterion", "repetition", "value", "expected"]]
-            .to_numpy()
-            .tolist()
-        ),
+        results_of(frame[["learner", "criterion", "repetition", "value", "expected"]].to_numpy().tolist()),
     )
     paid = {row.criterion: row.cells["pcc"].value for row in table.rows}
     assert paid == pytest.approx({"f1": 0.15 / 0.25, "rank": 7.5 / 3})
     assert [*table.headings] == ["pcc"]
-    assert "Of 2 cells 0 are within 0.9 to 1.1" in table.legend[0]
+    assert "Of 2 cells 0 are within 0.9 to 1.1; mean over all: PCC 1.550." in table.legend[0]
+    assert other.title == "Paid over held out"
+    assert {row.criterion: row.cells["pcc"].value for row in other.rows} == pytest.approx({"f1": 0.3, "rank": 1.25})
 
 
 def test_what_is_not_known_is_left_out():
     frame = results_of([("pcc", "f1", 0, 0.8, np.nan), ("plain", "f1", 0, np.nan, np.nan)])
     rows, _ = ratio_rows(plan_of(), frame)
     assert np.isnan(rows[0].cells["pcc"].value)
-    assert expected_table(plan_of(), frame).rows == []
+    assert honesty_tables(plan_of(), frame) == []
 
 
 def test_ratios_name_what_they_are_over():

@@ -153,6 +153,8 @@ def test_a_record_holds_every_criterion_of_every_decision(kind):
         assert ("expected" in decision) == hasattr(own, "expected_cost")
         if "expected" in decision:
             assert decision["expected"] == pytest.approx(own.expected_cost(SCENES[parts.test], **cost).mean(), rel=1e-5)
+        held_out = getattr(own, "oob_cost_", getattr(own, "held_out_cost_", np.nan))
+        assert decision.get("held_out", np.nan) == pytest.approx(held_out, rel=1e-5, nan_ok=True)
 
 
 def test_depths_beyond_the_deepest_tree_are_not_repeated():

@@ -170,9 +170,10 @@ def run_trial(trial: Trial, data: Data, costs: Mapping[str, Cost]) -> dict[str, 
     -------
     dict
         The record, ready for JSON: every criterion on validation and test rows, for each cost and depth; and of
-        learners with a posterior what the predictions for test rows were expected to cost, and the criterion of ½
-        thresholds. Seconds are of processor time, which does not depend on what else the machine is doing: of the fit,
-        with the encoding of columns, of one prediction of the test rows, and of the trial as a whole.
+        learners with a posterior what the predictions for test rows were expected to cost, what held-out training rows
+        cost, and the criterion of ½ thresholds. Seconds are of processor time, which does not depend on what else the
+        machine is doing: of the fit, with the encoding of columns, of one prediction of the test rows, and of the trial
+        as a whole.
 
     Examples
     --------
@@ -363,8 +364,8 @@ def _measured(
     values : list of dict or None
         Every criterion; None where there are no rows.
     beside : list of dict
-        Where they are known: what a row was `expected` to cost on average, and the criterion of that name of ½
-        thresholds, `half`.
+        Where they are known: what a row was `expected` to cost on average, what one that was `held_out` from training
+        cost, and the criterion of that name of ½ thresholds, `half`.
     seconds : float
         Processor time of what predicting does not need.
     """
@@ -383,7 +384,10 @@ def _measured(
         {name: _rounded(criterion(Y[rows], predicted)) for name, criterion in criteria.items()} | ranked
         for predicted in answers.predictions
     ]
-    beside: list[Values] = [{} if mean is None else {"expected": mean} for mean in answers.expected]
+    beside: list[Values] = [
+        {name: value for name, value in (("expected", mean), ("held_out", cost)) if value is not None}
+        for mean, cost in zip(answers.expected, answers.held_out, strict=True)
+    ]
     if answers.half is not None:
         begin = process_time()
         for one, name in zip(beside, names, strict=True):
@@ -400,10 +404,11 @@ def _ranked(model: Any, X: Any, Y: Any, rankings: Mapping[str, Ranking]) -> Valu
 
 
 class _Answered(NamedTuple):
-    """Predictions for some costs, their mean expected costs, ½ thresholds, and seconds of the latter two."""
+    """Predictions for some costs, mean costs expected and of held-out rows, ½ thresholds, and seconds of the rest."""
 
     predictions: list[Any]
     expected: list[float | None]
+    held_out: list[float | None]
     half: Any
     seconds: float
 
@@ -413,12 +418,13 @@ def _answers(model: Any, X: Any, costs: Sequence[Any]) -> _Answered:
     if not isinstance(model, PosteriorClassifier):
         predictions = model.predict_each(X, costs) if costs else [model.predict(X)]
         predictions = [one if one.ndim == 2 else one[:, None] for one in predictions]  # scikit-learn's of one label
-        return _Answered(predictions, [None] * len(predictions), None, 0.0)
+        return _Answered(predictions, [None] * len(predictions), [None] * len(predictions), None, 0.0)
     if costs and model.cost_after_fit:
         each = [_answers(model.with_cost(cost), X, []) for cost in costs]
         return _Answered(
             [one.predictions[0] for one in each],
             [one.expected[0] for one in each],
+            [one.held_out[0] for one in each],
             each[0].half,
             sum(one.seconds for one in each),
         )
@@ -442,7 +448,15 @@ def _answers(model: Any, X: Any, costs: Sequence[Any]) -> _Answered:
     half, *answers = model.ask(X, question)
     means = iter([_rounded(float(own.mean())) for own in answers[len(wanted) :]])
     expected = [None if cost is None else next(means) for cost in row_costs]
-    return _Answered(answers[: len(wanted)], expected, half, seconds)
+    trained_for = not costs and row_costs[0] is not None
+    held_out = [_held_out_cost(model) if trained_for else None for _ in wanted]
+    return _Answered(answers[: len(wanted)], expected, held_out, half, seconds)
+
+
+def _held_out_cost(model: Any) -> float | None:
+    """Mean cost of held-out rows for which a model decided as it does for new ones, if it held any out."""
+    cost = getattr(model, "oob_cost_", getattr(model, "held_out_cost_", np.nan))
+    return None if np.isnan(cost) else _rounded(float(cost))
 
 
 def _rounded(value: float) -> float:

@@ -24,6 +24,7 @@ COLUMNS = [
     "repetition",
     "value",
     "expected",
+    "held_out",
     "half",
     "depth",
     "parameters",
@@ -52,10 +53,11 @@ def results(plan: Plan, records: Records) -> pd.DataFrame:
     -------
     DataFrame
         One line per cell (dataset, criterion, learner, x) and repetition that is planned, in the order of the spec.
-        ``value`` is NaN where no trial is done; ``expected`` is the mean expected cost of test rows and ``half`` the
-        value of ½ thresholds, NaN where they are not known or another cost was decided for. ``parameters`` is JSON;
-        ``test_ratio`` is test rows by training and validation rows; ``options_missing`` of ``options`` planned trials
-        had no part in the choice, as they failed or are not done.
+        ``value`` is NaN where no trial is done; ``expected`` is the mean expected cost of test rows, ``held_out`` the
+        mean cost of held-out training rows and ``half`` the value of ½ thresholds, NaN where they are not known or
+        another cost was decided for. ``parameters`` is JSON; ``test_ratio`` is test rows by training and validation
+        rows; ``options_missing`` of ``options`` planned trials had no part in the choice, as they failed or are not
+        done.
     """
     planned_at: dict[tuple[Any, ...], list[Any]] = {}
     for one in plan.planned:
@@ -99,7 +101,7 @@ def _chosen(serving: list[Any], criterion: str, records: Records) -> tuple[Any, 
     ]
     absent = len(serving) - len(done)
     if not decided:
-        return (np.nan, np.nan, np.nan, None, None, np.nan, np.nan, np.nan, len(serving), absent)
+        return (np.nan, np.nan, np.nan, np.nan, None, None, np.nan, np.nan, np.nan, len(serving), absent)
 
     def goodness(one: tuple[Mapping[str, Any], Mapping[str, Any]]) -> float:
         value = (one[0].get("validation") or {}).get(criterion)
@@ -112,7 +114,7 @@ def _chosen(serving: list[Any], criterion: str, records: Records) -> tuple[Any, 
     seen = (rows.get("train") or 0) + (rows.get("validation") or 0)
     return (
         np.nan if value is None else float(value),
-        *(float(beside.get(name, np.nan)) for name in ("expected", "half")),
+        *(float(beside.get(name, np.nan)) for name in ("expected", "held_out", "half")),
         decision["depth"],
         json.dumps(record["parameters"], sort_keys=True),
         seconds.get("fit", np.nan),

@@ -10,7 +10,7 @@ from clems.experiments.analysis.selection import results
 from clems.experiments.output.against_print import FAR, differences, print_in_words, print_table
 from clems.experiments.output.figures.style import save
 from clems.experiments.output.kinds import KINDS, comparisons, make_table
-from clems.experiments.output.ratio_rows import expected_table
+from clems.experiments.output.ratio_rows import honesty_tables
 from clems.experiments.output.table import Table
 from clems.experiments.store import Records
 
@@ -65,7 +65,7 @@ def write_page(plan: Plan, records: Records, output: Path, command: str) -> tupl
             "\n".join(f"- {sentence}" for sentence in print_in_words(plan, found, titles)),
             print_table(found, titles),
         ]
-    if (honesty := expected_table(plan, results(plan, records))).rows:
+    for honesty in honesty_tables(plan, results(plan, records)):
         parts += [f"## {honesty.title}", to_markdown(honesty).rstrip("\n"), *honesty.legend]
     if said := comparisons(plan, records):
         parts += ["## Over datasets", "\n".join(f"- {sentence}" for sentence in said), *pictures]

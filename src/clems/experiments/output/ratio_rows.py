@@ -1,4 +1,4 @@
-"""Rows of ratios: costs over those of another entry, and what was paid over what was expected."""
+"""Rows of ratios: costs over those of another entry, and what was paid over what was expected or held out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clems.experiments.output.table import NAN, Cell, Row, Table
 if TYPE_CHECKING:
     from clems.experiments.plan import Plan
 
-LEAST, MOST = 0.9, 1.1  # what is paid over what was expected, where expected costs are called honest
+LEAST, MOST = 0.9, 1.1  # what is paid over what was expected, or held out, where that is called honest
 
 
 def ratio_rows(plan: Plan, frame: pd.DataFrame) -> tuple[list[Row], list[str]]:
@@ -64,30 +64,46 @@ def _geometric_means(title: str, name: str, rows: list[Row]) -> str:
     return f"Geometric mean of the ratios of {title}: {np.exp(logs.mean()):.3f} ({parts})."
 
 
-def expected_table(plan: Plan, frame: pd.DataFrame) -> Table:
-    """Make a table of what was paid over what was expected, without rows if no record tells that.
+def honesty_tables(plan: Plan, frame: pd.DataFrame) -> list[Table]:
+    """Make tables of what was paid over what was expected, and over what held-out training rows paid.
 
     Parameters
     ----------
     plan : Plan
         What was to be done.
     frame : DataFrame
-        Its results.
+        Its results; there is no table of what no record tells.
     """
-    known = with_costs(frame).dropna(subset=["cost", "expected"])
+    kinds = {
+        "expected": (
+            "Paid over expected",
+            "Mean realised cost of test rows over their mean expected cost, both over all repetitions, ± the standard "
+            "error of the former: 1 is honest, above it predictions cost more than they were expected to.",
+        ),
+        "held_out": (
+            "Paid over held out",
+            "Mean cost of test rows over that of the training rows that are held out for choosing, both over all "
+            "repetitions, ± the standard error of the former: 1 means that choices are made on rows that cost what "
+            "new ones do.",
+        ),
+    }
+    tables = (_honesty_table(plan, frame, column, *kind) for column, kind in kinds.items())
+    return [table for table in tables if table.rows]
+
+
+def _honesty_table(plan: Plan, frame: pd.DataFrame, column: str, title: str, legend: str) -> Table:
+    """Make a table of costs over those in a column."""
+    known = with_costs(frame).dropna(subset=["cost", column])
     titles = {name: title for name, title in titles_of(plan.spec).items() if (known["learner"] == name).any()}
     rows = []
     for (dataset, criterion), part in known.groupby(["dataset", "criterion"], sort=False):
-        cells = {name: _paid_over_expected(part[part["learner"] == name]) for name in titles}
+        cells = {name: _paid_over(part[part["learner"] == name], column) for name in titles}
         rows.append(Row(str(dataset), str(criterion), _title(str(criterion)), None, 2, cells))
     values = [cell.value for row in rows for cell in row.cells.values() if not np.isnan(cell.value)]
     inside = sum(LEAST <= value <= MOST for value in values)
-    legend = [
-        "Mean realised cost of test rows over their mean expected cost, both over all repetitions, ± the standard "
-        "error of the former: 1 is honest, above it predictions cost more than they were expected to. "
-        f"Of {len(values)} cells {inside} are within {LEAST:g} to {MOST:g}."
-    ]
-    return Table("Paid over expected", titles, rows, legend=legend)
+    means = [f"{titles[name]} {np.nanmean([row.cells[name].value for row in rows]):.3f}" for name in titles]
+    legend += f" Of {len(values)} cells {inside} are within {LEAST:g} to {MOST:g}; mean over all: {', '.join(means)}."
+    return Table(title, titles, rows, legend=[legend])
 
 
 def with_costs(frame: pd.DataFrame) -> pd.DataFrame:
@@ -102,9 +118,9 @@ def _title(criterion: str) -> str:
     return criterion_named(criterion).title
 
 
-def _paid_over_expected(part: pd.DataFrame) -> Cell:
-    expected = part["expected"].mean()
-    ratios = part["cost"] / expected if expected > 0 else part["cost"].iloc[:0]
+def _paid_over(part: pd.DataFrame, column: str) -> Cell:
+    mean = part[column].mean()
+    ratios = part["cost"] / mean if mean > 0 else part["cost"].iloc[:0]
     return _cell(ratios, planned=len(part))
 
 
