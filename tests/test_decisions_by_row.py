@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -14,7 +17,7 @@ from clems.decisions.by_row import most_probable
 from clems.embedding.candidates import choose_candidates
 from clems.labels import matrix
 from clems.labels.distinct import distinct_rows
-from clems.posterior import distribution
+from clems.posterior import distribution, leaves
 
 K = 12
 EVERY = {
@@ -188,6 +191,37 @@ def test_clems_with_sparse_candidates(monkeypatch):
         assert sparse.issparse(model.with_decoder(decoder).predict(X[350:370]))
     assert model.top_k(X[350:353], 4).labels.shape == (3, 4, 40)
     assert model.expected_cost(X[350:370]).shape == (20,)
+
+
+@pytest.mark.parametrize(("cost", "usual"), [("f1", "exact"), ("accuracy", "expected")])
+def test_where_rows_are_decided_one_by_one_clems_compares_no_decoders(cost, usual, monkeypatch):
+    Y = zipf_rows(200, 60, 12)
+    X = words_of(Y, 80)
+    assert [*CLEMS(cost, n_trees=10, random_state=0).fit(X, Y).oob_costs_][-1] == usual
+    monkeypatch.setattr(distribution, "MANY", 10)
+    model = CLEMS(cost, n_trees=10, random_state=0).fit(X, Y)
+    assert [*model.oob_costs_] == [usual] == [model.decoder_]
+    assert np.isfinite(model.oob_cost_)
+
+
+def test_label_vectors_of_a_model_are_made_sparse_once(monkeypatch):
+    Y = zipf_rows(200, 60, 80)
+    model = CLEMS(n_trees=10, random_state=0).fit(words_of(Y, 80), Y)
+    rows = words_of(Y, 80)[:20]
+    expected = model.predict_proba(rows)
+    made, multiplied = [], distribution.multiplied
+
+    def counting(labels):
+        made.append(labels)
+        return multiplied(labels)
+
+    for module in (distribution, leaves):
+        monkeypatch.setattr(module, "multiplied", counting)
+    fresh = copy(model)
+    fresh._reader = replace(model._reader)
+    for row in range(20):
+        np.testing.assert_allclose(fresh.predict_proba(rows[row : row + 1]), expected[row : row + 1], atol=1e-12)
+    assert sum(labels is model.candidates_.labels for labels in made) == 1
 
 
 def test_rows_whose_labels_are_all_rare_are_decided(monkeypatch):
