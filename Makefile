@@ -1,4 +1,4 @@
-.PHONY: report-earlier results any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-columns bench-dask bench-embeddings bench-independent bench-joint bench-memory bench-limits bench-runner bench-scale bench-commands bench-guarantee paper choices decisions depths forests embedded embeddings experts rivals directly prices xmlc tickets study against printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
+.PHONY: report-earlier results any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-columns bench-dask bench-embeddings bench-independent bench-joint bench-memory bench-limits bench-runner bench-scale bench-commands bench-guarantee paper choices decisions depths forests embedded embeddings experts rivals directly prices xmlc eurlex tickets study against printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -64,12 +64,14 @@ bench-runner: $(VENV)/.dask  ## The overhead of running trials; about two minute
 PAPER := table2 table3 lsdr lsde candidates peeping times
 CHOICES := decisions depths forests embedded directly any-model prices experts rivals embeddings
 XMLC := xmlc
+EURLEX := eurlex
 paper: $(addprefix paper-,$(PAPER))  ## The paper's tables and figures; needs CLEMS_DATA; many hours, resumes where it stopped.
 choices: $(CHOICES)  ## What was chosen, and against what; needs CLEMS_DATA; hours, resumes where it stopped.
 
 xmlc:  ## Label embeddings on files of the Extreme Classification Repository, which CLEMS_DATA has to hold; hours.
 $(addprefix paper-,$(PAPER)): paper-%: run-% report-% ;
-$(CHOICES) $(XMLC): %: run-% report-% ;
+eurlex:  ## The row of Table 2 for EUR-Lex (dc), whose ARFF and XML CLEMS_DATA has to hold; days.
+$(CHOICES) $(XMLC) $(EURLEX): %: run-% report-% ;
 
 run-%: $(VENV)/.report
 	$(BIN)/clems experiment run $(wildcard experiments/*/$*.toml) --store results/$*

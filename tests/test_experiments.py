@@ -75,7 +75,7 @@ def test_every_file_has_a_smoke_size_and_a_place_in_the_makefile():
     assert len(files) == len([*ROOT.glob("experiments/*/*.toml")])  # a name is given once, as results/ goes by names
     lines = dict(line.split(" := ") for line in ROOT.joinpath("Makefile").read_text().splitlines() if " := " in line)
     assert files == {
-        (folder, name) for folder in ("paper", "choices", "xmlc") for name in lines[folder.upper()].split()
+        (folder, name) for folder in ("paper", "choices", "xmlc", "eurlex") for name in lines[folder.upper()].split()
     }
 
 
@@ -89,7 +89,7 @@ def test_smoke_files_have_the_learners_of_the_whole(name):
 
 
 def test_printed_values_belong_to_the_table():
-    for name in ("table2", "table3", "xmlc"):
+    for name in ("table2", "table3", "xmlc", "eurlex"):
         spec = read_spec(WHOLE[name])
         printed = pd.read_csv(spec.printed)
         assert {*printed["dataset"]} == {*spec.datasets}
@@ -120,7 +120,7 @@ def test_records_of_an_earlier_version_say_so():
         assert path.with_suffix(".md").read_text().startswith("# Of an earlier version. "), name
 
 
-PAPER = [name for name, path in WHOLE.items() if path.parent.name == "paper"]
+PAPER = [name for name, path in WHOLE.items() if path.parent.name in ("paper", "eurlex")]
 
 
 @pytest.mark.parametrize("name", PAPER)
