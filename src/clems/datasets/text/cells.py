@@ -19,7 +19,7 @@ MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?"]
 CELLS = 4_000_000  # cells that are worked on at a time, so that wide tables take no more memory than long ones
 WIDE = 5_000  # columns from which on pandas takes longer than reading cells one by one
 # What pandas reads in another way than float does: a sign before or after blanks is one unit off in the last place, a
-# whole number loses the sign of its zero. It takes a quote after a tab for the start of a cell, and older versions take
+# zero loses its sign in a column of whole numbers, some of which may be missing. It takes a quote after a tab for the start of a cell, and older versions take
 # a NUL for the end of one.
 PLUS = re.compile(rb"(?<![eE])\+")
 BLANK = re.compile(rb'[ \t\v\f"]')
@@ -100,7 +100,9 @@ def _by_pandas(text: bytes, n_rows: int, form: Form) -> pd.DataFrame | None:
     except (ValueError, OverflowError, pd.errors.ParserWarning):
         return None
     kinds = [dtype.kind for dtype in frame.dtypes]
-    if len(frame) != n_rows or ({*kinds} & {*"iO"} and b"-0" in text and MINUS_ZERO.search(text)):
+    if len(frame) != n_rows:
+        return None
+    if b"-0" in text and MINUS_ZERO.search(text) and ({*kinds} & {*"iO"} or frame.isna().to_numpy().any()):
         return None
     odd = [name for name, kind in zip(form.names, kinds, strict=True) if kind == "O" and name not in as_text]
     if len(text) > 18 and any(_is_misread(frame[name]) for name in odd):
