@@ -35,6 +35,7 @@ from clems.embedding.smacof import label_start, mirrored_smacof
 GRID = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 LABELS, COMPONENTS, LANDMARKS = 1000, 256, 1000
 OWN = 200  # label vectors of a row of the posteriors that are decided
+HEAD = "# Scale\n\nMade by `make bench-scale`: processor time of one thread on generated data.\n"
 VERDICT = 1  # seed of the twin; seed 0 is the one that ways to mix and calibrate were chosen on
 
 
@@ -279,6 +280,12 @@ PARTS: dict[str, Callable[[argparse.Namespace], str]] = {
 }
 
 
+def sections_of(text: str) -> dict[str, str]:
+    """Sections of a result file by the parts that make them; without the commit of the whole, as each has its own."""
+    found = re.findall(r"^## (\w+)\n\n(.*?This section: commit \w+\.)$", text, re.DOTALL | re.MULTILINE)
+    return {title.lower(): section for title, section in found}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[*PARTS])
@@ -288,21 +295,16 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     parser.add_argument("--figure", type=Path, help="where to draw the growth curves of the output")
     options = parser.parse_args()
-    text = "# Scale\n\nMade by `make bench-scale`: processor time of one thread on generated data.\n"
-    known = options.output.read_text() if options.output and options.output.exists() else text
+    known = sections_of(options.output.read_text()) if options.output and options.output.exists() else {}
     for name in options.parts:
         with threadpool_limits(1):
-            section = f"## {name.capitalize()}\n\n{PARTS[name](options)}\n\nThis section: commit {commit()}.\n"
-        print(section, flush=True)
-        known = (
-            re.sub(rf"\n## {name.capitalize()}\n.*?(?=\n## |\Z)", "", known, flags=re.DOTALL).rstrip()
-            + "\n\n"
-            + section
-        )
+            known[name] = f"{PARTS[name](options)}\n\nThis section: commit {commit()}."
+        print(f"## {name.capitalize()}\n\n{known[name]}\n", flush=True)
+        text = HEAD + "".join(f"\n## {one.capitalize()}\n\n{known[one]}\n" for one in PARTS if one in known)
         if options.output:
-            options.output.write_text(known)
+            options.output.write_text(text)
     if options.figure:
-        draw(known, options.figure)
+        draw(text, options.figure)
 
 
 if __name__ == "__main__":
