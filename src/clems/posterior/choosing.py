@@ -12,8 +12,8 @@ import numpy as np
 from clems.arrays import Bits, Floats, Weights, dense_if_full
 from clems.costs.criteria import Criterion, label_criteria
 from clems.decisions.decide import DECODERS
-from clems.posterior.distribution import Posterior, marginals_of, sharpened
-from clems.posterior.held_out_rows import HeldOutRows, loss_of, mixture_for
+from clems.posterior.distribution import Posterior, marginals_of
+from clems.posterior.held_out_rows import HeldOutRows, losses_for, mixture_for
 from clems.posterior.mixture import EXPERTS_ALONE, Mixture
 from clems.posterior.one_standard_error import log_loss_per_row, one_standard_error, valley
 from clems.posterior.source import Source
@@ -91,10 +91,9 @@ def choose(
     cost = criterion.cost
 
     def rough(posterior: Posterior, power: float) -> Posterior:
-        share = sharpened(posterior.share, power)
-        marginals = marginals_of(dense_if_full(share), posterior.labels)
-        points = partial(getattr, posterior, "points")
-        return Posterior(posterior.labels, share, marginals=marginals, points=points, embedded=posterior.embedded)
+        sharper = posterior.sharpened(power)
+        sharper.marginals = marginals_of(dense_if_full(sharper.share), sharper.sparse_labels)
+        return sharper
 
     def log_losses(posterior: Posterior, power: float) -> Floats:
         return log_loss_per_row(rough(posterior, power).marginals, truth)
@@ -110,8 +109,9 @@ def choose(
     if held_out_rows is not None:
         rows = held_out_rows(raw).with_mixtures(mixture, SHARPNESS if sharpness is None else (sharpness,))
     if rows is not None and rows.evidence is not None:
-        of_labels = rows.posterior(mixture_for(rows, next(iter(label_criteria().values()))))
-        losses = rows.losses(loss_of(rows, criterion))
+        any_label_criterion = next(iter(label_criteria().values()))
+        by_labels, losses = losses_for(rows, [any_label_criterion, criterion])
+        of_labels = rows.posterior(mixture_for(rows, any_label_criterion, by_labels))
         mixture = rows.chosen(losses)
         by_weight = {one.weight: float(np.average(own, weights=weight)) for one, own in losses.items()}
         posterior = rows.mix(raw, mixture)

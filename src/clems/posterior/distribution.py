@@ -317,8 +317,7 @@ class Posterior:
             points=None if self._points is None else lambda: self.points,
             embedded=self.embedded,
         )
-        sharper.names = self.names
-        return sharper
+        return self._alike(sharper)
 
     def decide(
         self,
@@ -447,9 +446,11 @@ def sharpened(share: Any, power: float) -> Any:
 
 
 def marginals_of(share: Any, labels: Labels) -> Floats:
-    """Compute how probable each label is for each row: ``p_k = Σ_i q_i S_ik``, shape (n, K)."""
-    sums = share @ (multiplied(labels) if sparse.issparse(share) else labels.astype(np.float64))
-    return np.asarray(np.minimum(as_dense(sums), 1))  # up to rounding they are at most 1
+    """Compute how probable each label is for each row: ``p_k = Σ_i q_i S_ik``, shape (n, K).
+
+    Labels are as :func:`multiplied` returns them, shares dense or sparse.
+    """
+    return np.asarray(np.minimum(as_dense(share @ labels), 1))  # up to rounding they are at most 1
 
 
 def multiplied(labels: Labels) -> Any:

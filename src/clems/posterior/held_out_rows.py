@@ -15,7 +15,7 @@ from clems.costs.cost import Cost
 from clems.costs.criteria import Criterion
 from clems.decisions.decide import roughly_decide
 from clems.labels.matrix import as_dense
-from clems.posterior.distribution import Posterior
+from clems.posterior.distribution import Posterior, marginals_of, multiplied
 from clems.posterior.mixture import (
     EXPERTS_ALONE,
     MANY,
@@ -118,11 +118,11 @@ class HeldOutRows:
         if self.evidence is None:
             return replace(self, mixtures=(alone,))
         base, evidence = mixing_parts(self.share, self.labels, self.evidence, self.prior)
-        labels = self.labels.astype(np.float64)
+        labels = multiplied(self.labels)
 
         def log_losses(weight: float, sharpness: float) -> Floats:
             share = mixing_shares(base, evidence, Mixture(sharpness, weight))
-            return log_loss_per_row(np.minimum(as_dense(share @ labels), 1), self.truth)
+            return log_loss_per_row(marginals_of(share, labels), self.truth)
 
         mixtures, sharpness = [alone], alone.sharpness
         for weight in WEIGHTS:  # the best sharpness beside one weight is near that beside the next
@@ -134,11 +134,21 @@ class HeldOutRows:
         return replace(self, mixtures=tuple(mixtures))
 
 
-def mixture_for(rows: HeldOutRows, criterion: Criterion) -> Mixture:
-    """Choose the mixture for a criterion: by what held-out rows cost, or by log loss where no row has a cost."""
+def mixture_for(rows: HeldOutRows, criterion: Criterion, losses: dict[Mixture, Floats] | None = None) -> Mixture:
+    """Choose the mixture for a criterion: by what held-out rows cost, or by log loss where no row has a cost.
+
+    `losses` are those that :func:`losses_for` returns for the criterion, if they have been computed.
+    """
     key = "mixture", criterion.cost if criterion.of_single_rows else None
-    mixture: Mixture = once(rows, key, lambda: rows.chosen(rows.losses(loss_of(rows, criterion))))
+    mixture: Mixture = once(rows, key, lambda: rows.chosen(losses or losses_for(rows, [criterion])[0]))
     return mixture
+
+
+def losses_for(rows: HeldOutRows, criteria: Sequence[Criterion]) -> list[dict[Mixture, Floats]]:
+    """Compute the losses of rows by each mixture for several criteria; each posterior is mixed once."""
+    losses = [loss_of(rows, criterion) for criterion in criteria]
+    together = rows.losses(lambda posterior: np.stack([loss(posterior) for loss in losses]))
+    return [{mixture: own[which] for mixture, own in together.items()} for which in range(len(criteria))]
 
 
 def paid_over_expected(rows: HeldOutRows, mixture: Mixture, cost: Cost) -> float:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cho_factor, cho_solve, eigh, lapack, solve_triangular
+from scipy.linalg import cho_solve, cholesky, eigh, lapack, solve_triangular
 
 from clems.arrays import Floats, Integers, Labels, row_blocks
 from clems.labels.matrix import as_dense
@@ -232,7 +232,7 @@ def fit_ridge(
         landmarks = np.sort(random_state.choice(n, LANDMARKS, replace=False))
         describe = Description.by_landmarks(kernel, X[landmarks])
     sums = ridge_sums(describe, X, Y, used, mean, weight)
-    features = _described(describe, X, rows, len(sums[0]))
+    features = describe(X[rows]) if by_own_features else _described(describe, X, rows, len(sums[0]))
     fit = fit_by_sums(*sums, weight[used].sum(), features, as_dense(Y[rows]) - mean, weight[rows])
     coefficients, residual = best_fit(fit, start)
     return describe.scores(coefficients, mean), as_dense(Y[rows]) - residual
@@ -250,7 +250,8 @@ def _by_rows(G: Floats, R: Floats, weight: Floats, rows: Integers) -> Fit:
     """Return how to fit to a kernel matrix with a penalty.
 
     Held-out rows come last in the matrix that is factorised, ``A = L Lᵀ``: their block of ``A⁻¹`` is then that of the
-    last rows and columns of L alone, ``(L₂₂ L₂₂ᵀ)⁻¹``, and nothing else has to be inverted.
+    last rows and columns of L alone, ``(L₂₂ L₂₂ᵀ)⁻¹``, whose diagonal has the squared lengths of the columns of
+    ``L₂₂⁻¹``. Nothing else has to be inverted.
     """
     order = np.concatenate([np.setdiff1d(np.arange(len(G)), rows), rows])
     back, last = order.argsort(), slice(len(G) - len(rows), None)
@@ -260,12 +261,21 @@ def _by_rows(G: Floats, R: Floats, weight: Floats, rows: Integers) -> Fit:
     def fit(penalty: float) -> tuple[Floats, Floats]:
         A = G.copy(order="F")
         A[np.diag_indices_from(A)] += penalty * ridge
-        factor, lower = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
-        alpha = cho_solve((factor, lower), R, check_finite=False)
-        inverse, _ = lapack.dpotri(factor[last, last], lower=1)
-        return alpha[back], alpha[last] / np.diag(inverse)[:, None]
+        L = cholesky(A, lower=True, overwrite_a=True, check_finite=False)
+        alpha = cho_solve((L, True), R, check_finite=False)
+        root, _ = lapack.dtrtri(L[last, last], lower=1)
+        return alpha[back], alpha[last] / np.einsum("ij,ij->j", root, root)[:, None]
 
     return fit
+
+
+def _whitener(L: Floats, few_entries: bool) -> Callable[[Any], Floats]:
+    """Return a function from rows φ to ``L⁻¹ φ``, in rows: by the inverse where rows are sparse, else by solving."""
+    if not few_entries:
+        return lambda rows: np.asarray(solve_triangular(L, rows.T, lower=True).T)
+    inverse, _ = lapack.dtrtri(L, lower=1)
+    transposed = np.ascontiguousarray(inverse.T)
+    return lambda rows: np.asarray(rows @ transposed)
 
 
 def ridge_sums(
@@ -311,19 +321,19 @@ def fit_by_sums(product: Floats, right: Floats, total: float, held_out: Any, R: 
     weight : ndarray of shape (m,)
         Their weights.
     """
-    columns = _dense(held_out).T
     unit = _mean_length(product, total)
 
     def fit(penalty: float) -> tuple[Floats, Floats]:
         A = np.array(product, order="F")
         A[np.diag_indices_from(A)] += penalty * unit
-        factor = cho_factor(A, lower=True, overwrite_a=True)
-        beta = cho_solve(factor, np.asarray(right, np.float64))
-        h = np.empty(columns.shape[1])
+        L = cholesky(A, lower=True, overwrite_a=True)
+        beta = cho_solve((L, True), np.asarray(right, np.float64))
+        whitened = _whitener(L, sparse.issparse(held_out))
+        h = np.empty(len(weight))  # φᵀ (L Lᵀ)⁻¹ φ = |L⁻¹ φ|²
         for block in row_blocks(len(h), len(product), HELD):
-            h[block] = (solve_triangular(factor[0], columns[:, block], lower=True) ** 2).sum(axis=0)
+            h[block] = _squared_lengths(whitened(held_out[block]))
         h *= weight
-        return beta, (R - columns.T @ beta) / (1 - np.minimum(h, 0.999))[:, None]
+        return beta, (R - held_out @ beta) / (1 - np.minimum(h, 0.999))[:, None]
 
     return fit
 
@@ -336,7 +346,7 @@ def _with_others(rows: Integers, n: int, random_state: np.random.RandomState) ->
 
 
 def _described(describe: Description, X: Any, rows: Integers, size: int) -> Floats:
-    """Describe rows by features of this number, a block at a time, shape (m, size)."""
+    """Describe rows by their kernel with landmarks, a block at a time, shape (m, size)."""
     features = np.empty((len(rows), size))
     for block in row_blocks(len(rows), LANDMARKS, ENTRIES):
         features[block] = _dense(describe(X[rows[block]]))

@@ -19,8 +19,8 @@ MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?"]
 CELLS = 4_000_000  # cells that are worked on at a time, so that wide tables take no more memory than long ones
 WIDE = 5_000  # columns from which on pandas takes longer than reading cells one by one
 # What pandas reads in another way than float does: a sign before or after blanks is one unit off in the last place, a
-# zero loses its sign in a column of whole numbers, some of which may be missing. It takes a quote after a tab for the start of a cell, and older versions take
-# a NUL for the end of one.
+# zero loses its sign in a column of whole numbers, some of which may be missing. It takes a quote after a tab for the
+# start of a cell, and older versions take a NUL for the end of one.
 PLUS = re.compile(rb"(?<![eE])\+")
 BLANK = re.compile(rb'[ \t\v\f"]')
 MINUS_ZERO = re.compile(rb"-0+(?![0-9.eE])")
