@@ -84,6 +84,14 @@ def test_transform():
     assert single.embedding_.stress == pytest.approx(root.embedding_.stress, rel=0.1)
 
 
+def test_precision_by_default_depends_on_how_many_label_vectors_there_are(monkeypatch):
+    model = fit()
+    assert model.embedding_.truth.dtype == fit(dtype="float64").embedding_.truth.dtype == np.float64
+    monkeypatch.setattr(learner, "MOST_DOUBLE", len(model.candidates_) - 1)
+    assert fit().embedding_.truth.dtype == np.float32
+    assert fit(dtype="float64").embedding_.truth.dtype == np.float64
+
+
 def test_sample_weight_counts_in_both_stages():
     weight = np.random.default_rng(0).integers(1, 4, 140)
     weighted = CLEMS(estimator=Ridge(), random_state=0, tol=1e-4).fit(X[TRAIN], Y[TRAIN], weight)

@@ -59,7 +59,8 @@ from clems.trees.reading import depth_of
 TRANSFORMS: dict[str, Callable[[Floats], Floats]] = {"sqrt": np.sqrt, "identity": np.positive}
 ROLES = ("mirrored", "swapped")
 ENTRIES = 1 << 23  # shares of candidates that are computed together
-DTYPES = ("float32", "float64", np.float32, np.float64)
+DTYPES = ("auto", "float32", "float64", np.float32, np.float64)
+MOST_DOUBLE = 1000  # label vectors up to which the embedding is of double precision by default
 
 
 class CLEMS(PosteriorClassifier):
@@ -128,8 +129,9 @@ class CLEMS(PosteriorClassifier):
         Most steps of the embedding.
     tol : float, default=1e-2
         The embedding stops when five steps lower its stress by less than this share.
-    dtype : {"float64", "float32"}, default="float64"
-        Precision of the embedding; single takes half the time and memory. Landmarks always use it.
+    dtype : {"auto", "float64", "float32"}, default="auto"
+        Precision of the embedding; single takes half the time and memory. "auto" is single for more than 1,000 label
+        vectors, else double. Landmarks are always single.
     n_jobs : int, default=None
         Parallel jobs of the default forest, of reading leaves, or of the fits of a single-output regressor.
     max_memory : "auto", int, str or None, default="auto"
@@ -225,7 +227,7 @@ class CLEMS(PosteriorClassifier):
         n_trees: int = 100,
         max_iter: int = 500,
         tol: float = 1e-2,
-        dtype: Any = "float64",
+        dtype: Any = "auto",
         n_jobs: int | None = None,
         max_memory: Literal["auto"] | int | str | None = "auto",
         random_state: int | np.random.RandomState | None = None,
@@ -381,12 +383,14 @@ class CLEMS(PosteriorClassifier):
         if self.roles not in ROLES:
             raise ValueError(f"roles must be one of {', '.join(map(repr, ROLES))}; got {self.roles!r}.")
         if self.dtype not in DTYPES:
-            raise ValueError(f"dtype must be 'float32' or 'float64'; got {self.dtype!r}.")
-        self._fitted_transform, self._fitted_dtype = self._transform(), np.dtype(self.dtype)
+            raise ValueError(f"dtype must be 'auto', 'float32' or 'float64'; got {self.dtype!r}.")
+        self._fitted_transform = self._transform()
         size = check_components(self.n_components, Y.shape[1])
         stops: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
         self.candidates_ = candidates = choose_candidates(Y, self.candidates, self.cost_, random_state, weight)
         labels, number = candidates.labels, number_of_landmarks(self.landmarks, len(candidates))
+        usual = np.float64 if len(candidates) <= MOST_DOUBLE else np.float32
+        self._fitted_dtype = np.dtype(usual if isinstance(self.dtype, str) and self.dtype == "auto" else self.dtype)
         if self.n_components is None:
             size = default_components(size, number)
         check(len(candidates), size, number)

@@ -22,7 +22,7 @@ from clems.posterior.calibration import Sigmoid, fit_sigmoid
 from clems.posterior.ridge_expert import Gaussian, Linear, fit_ridge
 
 SPARSE = 0.25  # share of entries other than 0 up to which features count as words do
-CALIBRATED = 1 << 20  # scores from which sigmoids are learned, at most
+CALIBRATED = 1 << 19  # scores from which sigmoids are learned, at most
 CALIBRATED_WIDE = 1 << 24  # of more than `WIDE` labels, of which each is in few rows
 MOST_CALIBRATED = 10_000  # rows of which these are, at most
 
