@@ -31,7 +31,7 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
 import clems.dask  # noqa: E402
-from clems.dask import fitting  # noqa: E402
+from clems.dask import fitting, tasks  # noqa: E402
 from clems.dask.partitions import added, partitions_of, rows_in  # noqa: E402
 
 N, K = 360, 10
@@ -78,8 +78,8 @@ def same(one, other, X):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_candidates_are_those_of_all_rows_together(rows, form):
     _, Y, *_ = rows
-    parts = [fitting.Counted(*counts) for part in np.array_split(np.arange(N), 7) if (counts := counted(form(Y[part])))]
-    found = dask.compute(added([*parts[:3], None, *parts[3:]], fitting.add_vectors))[0]
+    parts = [tasks.Counted(*counts) for part in np.array_split(np.arange(N), 7) if (counts := counted(form(Y[part])))]
+    found = dask.compute(added([*parts[:3], None, *parts[3:]], tasks.add_vectors))[0]
     whole = choose_candidates(Y, "observed", clems.COSTS["f1"], np.random.RandomState(0))
     assert np.array_equal(found.vectors, whole.labels)
     assert np.array_equal(found.frequency, whole.frequency)
@@ -93,8 +93,8 @@ def counted(Y):
 def test_large_sparse_labels_stay_sparse(monkeypatch, rows):
     monkeypatch.setattr("clems.labels.matrix.SMALL", 100)
     _, Y, *_ = rows
-    parts = [fitting.Counted(*counted(sparse.csr_array(Y[part]))) for part in np.array_split(np.arange(N), 3)]
-    found = fitting.add_vectors(parts)
+    parts = [tasks.Counted(*counted(sparse.csr_array(Y[part]))) for part in np.array_split(np.arange(N), 3)]
+    found = tasks.add_vectors(parts)
     assert sparse.issparse(found.vectors)
     whole = {vector.tobytes(): n for vector, n in zip(*np.unique(Y, axis=0, return_counts=True), strict=True)}
     dense = found.vectors.toarray().astype(Y.dtype)
@@ -116,12 +116,12 @@ def test_leaves_of_partitions_add_up_to_those_of_all_rows(fitted, rows):
 def test_a_tree_is_one_of_its_partition(fitted, rows, monkeypatch):
     """The first partition has the first trees, by its rows alone and targets in turn."""
     X, Y, *_ = rows
-    forest = fitting.Forest(
+    forest = tasks.Forest(
         fitted.candidates_.labels, fitted.cost_, [fitted._learned, fitted._label_targets(False)], None, "thirds"
     )
     shares = fitting._shares(np.array([100, 40, 120, 100]), 12, np.arange(N), np.arange(N), np.random.RandomState(0))
     assert [share.n_trees for share in shares] == [3, 2, 4, 3]  # in proportion to rows
-    second = fitting.grow("second", (X[100:140], Y[100:140]), model(), forest, shares[1]._replace(seed=5))
+    second = tasks.grow("second", (X[100:140], Y[100:140]), model(), forest, shares[1]._replace(seed=5))
     alone = grow_trees(
         as_columns(X[100:140]),
         forest.targets[::-1],
@@ -157,9 +157,9 @@ def test_an_expert_of_partitions_is_that_of_all_rows(name, d, monkeypatch):
     Y[:, 3] = 1
     rows, random, varied = np.arange(50), np.random.RandomState(0), np.array([0, 1, 2, 4])
     ridge = fitting._ridge(name, X, d == 20 and name == "linear", varied, Y.mean(axis=0), random)
-    parts = [fitting.add_up([(X[p], Y[p])], [ridge]) for p in np.array_split(np.arange(240), 5)]
-    sums = fitting.add_sums([*parts[:2], None, *parts[2:]])
-    assert np.allclose(sums[0][0], fitting.add_up([(X, Y), None], [ridge])[0][0])
+    parts = [tasks.add_up([(X[p], Y[p])], [ridge]) for p in np.array_split(np.arange(240), 5)]
+    sums = tasks.add_sums([*parts[:2], None, *parts[2:]])
+    assert np.allclose(sums[0][0], tasks.add_up([(X, Y), None], [ridge])[0][0])
     constants = np.array([np.nan, np.nan, np.nan, 1, np.nan])
     expert, held_out = fitting._expert(ridge, sums[0], 240.0, constants, X, Y, rows, np.arange(240))
 
@@ -223,17 +223,17 @@ def test_a_held_out_row_is_left_out_of_its_leaves(rows):
 
     fitting.LeafSource, before = noted, fitting.LeafSource
     drawn = []
-    grown = fitting.grow_trees
+    grown = tasks.grow_trees
 
     def kept(*given, **options):
         drawn.append(grown(*given, **options))
         return drawn[-1]
 
-    fitting.grow_trees = kept
+    tasks.grow_trees = kept
     try:
         clems.dask.fit(model(experts=None), *cut(X, Y, sizes=(N,)))
     finally:
-        fitting.LeafSource, fitting.grow_trees = before, grown
+        fitting.LeafSource, tasks.grow_trees = before, grown
     groups, candidates = found.candidates_.index, found.candidates_
     training = Training(X, groups, None, candidates.labels, candidates.frequency, found._learned, found._decoded)
     whole = leaf_source(drawn[0], training, Settings(np.arange(N)))
@@ -362,7 +362,7 @@ def test_what_partitions_explain_is_what_regression_on_them_explains(seed, sizes
     residual, total = ((Y - other) ** 2 for other in (of_each[where], Y.mean(axis=0)))
     explained = 1 - residual.sum() / total.sum() - (len(sizes) - 1) / len(Y) if total.any() else 0.0
     facts = [
-        fitting.Facts(n, {}, 0.0, "", part.sum(axis=0).astype(float))
+        tasks.Facts(n, {}, 0.0, "", part.sum(axis=0).astype(float))
         for n, part in zip(sizes, np.split(Y, np.cumsum(sizes)[:-1]), strict=True)
     ]
     with warnings.catch_warnings(record=True) as heard:
