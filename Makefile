@@ -1,4 +1,4 @@
-.PHONY: report-earlier results any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-columns bench-dask bench-embeddings bench-independent bench-joint bench-memory bench-limits bench-runner bench-scale bench-commands bench-guarantee paper choices decisions depths forests embedded embeddings experts rivals directly prices xmlc eurlex tickets study against printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
+.PHONY: claims report-earlier results any-model attack attack-long same-as demo test format bench bench-data bench-chains bench-columns bench-dask bench-embeddings bench-independent bench-joint bench-memory bench-limits bench-runner bench-scale bench-commands bench-guarantee paper choices decisions depths forests embedded embeddings experts rivals directly prices wording xmlc eurlex tickets study against printed-macro-f1 figures fuzz screenshots test-browser test-oldest clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -62,7 +62,7 @@ bench-runner: $(VENV)/.dask  ## The overhead of running trials; about two minute
 
 # Every experiment by its name: run what has no record yet, then write the report.
 PAPER := table2 table3 lsdr lsde candidates peeping times
-CHOICES := decisions depths forests embedded directly any-model prices experts rivals embeddings
+CHOICES := decisions depths forests embedded directly any-model prices experts rivals embeddings wording
 XMLC := xmlc
 EURLEX := eurlex
 paper: $(addprefix paper-,$(PAPER))  ## The paper's tables and figures; needs CLEMS_DATA; many hours, resumes where it stopped.
@@ -78,6 +78,9 @@ run-%: $(VENV)/.report
 
 report-%: $(VENV)/.report
 	$(BIN)/clems experiment report $(wildcard experiments/*/$*.toml) --store results/$* --output results/$*/$*.md
+
+claims: $(VENV)/.report  ## The pictures and numbers of docs/paper.md, from the records there are; half a minute.
+	$(BIN)/python -m tools.paper_claims
 
 report-earlier: $(VENV)/.report  ## The reports on records that an earlier version made, kept in results/earlier.
 	for name in $(PAPER); do \
