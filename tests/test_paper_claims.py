@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import made_records
 import numpy as np
@@ -13,8 +12,11 @@ from scipy import stats
 
 from clems.experiments import Plan
 from clems.experiments.analysis.selection import results
-from tools import paper_claims
-from tools.paper_claims import CLAIMS, ENOUGH, ROOT, VERDICTS, Evidence
+from tools.paper_claims import CLAIMS, cost_sensitive
+from tools.paper_claims.bound import BOUND
+from tools.paper_claims.counting import VERDICTS, against_position, duels
+from tools.paper_claims.page import FIGURES, PAGE, renewed
+from tools.paper_claims.records import ENOUGH, ROOT, Evidence, has_a_dataset, what_is_there
 
 LEVELS = {"br": 0.50, "cc": 0.51, "pcc": 0.55, "cft": 0.53, "clems-nearest": 0.55, "clems": 0.57}
 SHARE = 25 / 75  # test rows by training and validation rows, as `made_records.record` has them
@@ -47,9 +49,9 @@ def store():
 @pytest.fixture
 def evidence(store, monkeypatch):
     _, plan, records = store
-    there = paper_claims.what_is_there(plan, records)
+    there = what_is_there(plan, records)
     found = Evidence("table2", there, records, ROOT / "experiments/paper/table2.toml", ROOT / "results/table2")
-    monkeypatch.setattr(paper_claims, "evidence", lambda name: found)
+    monkeypatch.setattr(cost_sensitive, "evidence", lambda name: found)
     yield found
     plt.close("all")
 
@@ -119,7 +121,7 @@ def test_first_places_are_those_of_the_records(store, evidence):
 
 def test_differences_are_of_repetitions_that_both_have(store):
     values, plan, records = store
-    found = paper_claims.duels(results(plan, records), "clems", ["pcc"]).set_index(["dataset", "criterion"])
+    found = duels(results(plan, records), "clems", ["pcc"]).set_index(["dataset", "criterion"])
     common = [r for r in range(6) if ("q", "pcc", r) in values]
     gain = np.mean([values["q", "clems", r] - values["q", "pcc", r] for r in common])
     assert found.loc[("q", "f1"), "pairs"].item() == len(common) == 5
@@ -132,7 +134,7 @@ def test_a_position_is_compared_with_the_base():
         [("d", "f1", "a", x, r, 0.5 + 0.1 * x + 0.001 * x * r, 1 / 3) for x in (0.5, 1.0, 2.0) for r in range(4)],
         columns=["dataset", "criterion", "learner", "x", "repetition", "value", "test_ratio"],
     )
-    found = paper_claims.against_position(frame, 1.0).set_index("x")
+    found = against_position(frame, 1.0).set_index("x")
     base, half = (0.5 + 0.1 * x + 0.0015 * x for x in (1.0, 0.5))
     assert found.loc[0.5, "percent"] == pytest.approx(100 * (half - base) / base)
     assert found["verdict"].to_dict() == {0.5: "behind", 1.0: "base", 2.0: "ahead"}
@@ -140,27 +142,27 @@ def test_a_position_is_compared_with_the_base():
 
 def test_an_earlier_version_stands_in_until_a_dataset_is_whole(store):
     _, plan, records = store
-    assert paper_claims.has_a_dataset(paper_claims.what_is_there(plan, records), plan)
+    assert has_a_dataset(what_is_there(plan, records), plan)
     few = {one.trial.key for one in plan.planned if one.trial.repetition < 2 or one.learner == "br"}
     some = Plan(plan.spec, plan.planned, set())
-    there = paper_claims.what_is_there(some, {key: one for key, one in records.items() if key in few})
+    there = what_is_there(some, {key: one for key, one in records.items() if key in few})
     assert {one.learner for one in there.planned} == {"br"}
-    assert not paper_claims.has_a_dataset(there, plan)
+    assert not has_a_dataset(there, plan)
 
 
 def test_the_page_has_a_place_and_a_picture_for_each_claim():
-    page = paper_claims.PAGE.read_text()
+    page = PAGE.read_text()
     for name in CLAIMS:
-        assert paper_claims.renewed(page, name, "new").count("\nnew\n") == 1
+        assert renewed(page, name, "new").count("\nnew\n") == 1
     assert len(re.findall("<!-- claims ", page)) == len(CLAIMS)
     pictures = re.findall(r"\]\(figures/(paper-.*\.svg)\)", page)
-    assert {path.name for path in paper_claims.FIGURES.glob("paper-*.svg")} == {*pictures}
+    assert {path.name for path in FIGURES.glob("paper-*.svg")} == {*pictures}
     with pytest.raises(ValueError, match="has no place for nothing"):
-        paper_claims.renewed(page, "nothing", "new")
+        renewed(page, "nothing", "new")
 
 
 def test_claims_of_the_summary_are_those_of_the_headings():
-    page = paper_claims.PAGE.read_text()
+    page = PAGE.read_text()
     verdicts = {"agreed", "refuted", "improved", "not settled"}
     headings = dict(re.findall(r"^### (.*): (.*)$", page, re.MULTILINE))
     assert {*headings.values()} == verdicts
@@ -169,8 +171,8 @@ def test_claims_of_the_summary_are_those_of_the_headings():
 
 
 def test_theorems_bound_is_measured_as_the_page_says():
-    made = json.loads(Path(paper_claims.BOUND).read_text())["rows"]
+    made = json.loads(BOUND.read_text())["rows"]
     mirrored = [row for row in made if row["roles"] == "mirrored"]
     broken, n = sum(row["broken"] for row in mirrored), sum(row["n"] for row in mirrored)
-    page = " ".join(paper_claims.PAGE.read_text().split())
+    page = " ".join(PAGE.read_text().split())
     assert f"With truth points learned, the cost is above the bound on {broken:,} of {n:,} rows" in page
