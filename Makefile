@@ -115,10 +115,8 @@ attack-long: $(VENV)/.attack  ## The campaign whose results are committed: about
 	$(BIN)/python -m attack.estimators --seed 0 --output attack/results/estimators.md
 	$(BIN)/python -m attack.signals --output attack/results/signals.md
 	$(BIN)/python -m attack.before 1e78cbe --output attack/results/before.md
-	for seed in 1 2 3 4 5 6 7 8; do \
-	  $(BIN)/python -m attack.coverage_models --seconds 900 --seed $$seed --corpus build/attack/corpus-models && \
-	  $(BIN)/python -m attack.coverage_readers --seconds 900 --seed $$seed --corpus build/attack/corpus-readers || exit 1; \
-	done
+	$(BIN)/python -m attack.coverage models --output attack/results/coverage-models.md
+	$(BIN)/python -m attack.coverage readers --output attack/results/coverage-readers.md
 
 results: $(VENV)/.test  ## Which results belong to the present code; writes into each the commit at which it was measured. Half a minute.
 	$(BIN)/python -m tools.results

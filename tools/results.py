@@ -34,6 +34,8 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "benchmarks/results/commands.md": ("benchmarks/commands.py", "src/clems/__main__.py", "src/clems/cli/predict.py"),
     "attack/results/*.md": ("attack/models.py", "attack/forging.py"),
     "attack/results/before.md": ("attack/before.py", "src/clems/__main__.py", "src/clems/cli/app.py"),
+    "attack/results/coverage-models.md": ("attack/coverage_models.py",),
+    "attack/results/coverage-readers.md": ("attack/coverage_readers.py",),
     "attack/results/estimators.md": ("attack/estimators.py",),
     "attack/results/readers.md": ("attack/readers.py",),
     "attack/results/signals.md": ("attack/signals.py", "src/clems/__main__.py", "src/clems/cli/app.py"),
