@@ -2,9 +2,10 @@
 
 ``python -m attack.coverage readers --seconds 7200 --output attack/results/coverage-readers.md``
 
-Each piece is a process of its own with a seed of its own, because the fuzzer's memory grows with the number of its
-inputs: 14 kB an input have been seen, where the same files read without it, 64,800 readings, take no more. A piece that
-ends by that limit is counted, and is no fault; any other end is one, and its input is kept. The corpus goes on growing.
+Each piece is a process of its own with a seed of its own, because memory grows with the number of inputs where code is
+instrumented, by up to 36 kB an input; without that, 24,000 mutated files took no more after the first 8,000. A piece
+that ends by the limit of memory is counted, and is no fault; any other end is one, and its input is kept. The corpus
+goes on growing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from math import ceil
 from pathlib import Path
+from time import monotonic
 from typing import NamedTuple
 
 TARGETS = {"readers": "attack.coverage_readers", "models": "attack.coverage_models"}
@@ -25,7 +28,7 @@ LIMIT = "libFuzzer: out-of-memory"
 
 
 class Piece(NamedTuple):
-    """What a piece ended in: "ended", "memory of the fuzzer" or "fault"; inputs, edges and files of the corpus."""
+    """How a piece ended, "ended", "memory of the fuzzer" or "fault"; its inputs, edges, and files of the corpus."""
 
     end: str
     inputs: int
@@ -52,12 +55,12 @@ def piece_of(text: str, code: int) -> Piece:
     return Piece(end, int(inputs), int(edges), int(files))
 
 
-def report(target: str, command: str, pieces: list[Piece], seconds: int) -> str:
+def report(target: str, command: str, pieces: list[Piece], minutes: float) -> str:
     """Write the counts."""
     ends = Counter(piece.end for piece in pieces)
     last = pieces[-1]
     return (
-        f"# Coverage-guided fuzzing of {target}\n\n`{command}`: {len(pieces)} pieces of {seconds} s, "
+        f"# Coverage-guided fuzzing of {target}\n\n`{command}`: {len(pieces)} pieces in {minutes:.0f} minutes, "
         f"{sum(piece.inputs for piece in pieces):,} inputs.\n\n"
         "| ended | by the memory of the fuzzer | by a fault | edges reached | files of the corpus |\n"
         "|---:|---:|---:|---:|---:|\n"
@@ -70,7 +73,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("target", choices=TARGETS)
     parser.add_argument("--seconds", type=int, default=7200)
-    parser.add_argument("--piece", type=int, default=300, help="seconds of one process")
+    parser.add_argument("--piece", type=int, default=120, help="most seconds of one process")
     parser.add_argument("--seed", type=int, default=1, help="of the first piece")
     parser.add_argument("--corpus", type=Path, help="by default build/attack/corpus-TARGET")
     parser.add_argument("--output", type=Path)
@@ -79,11 +82,13 @@ def main() -> None:
     corpus = options.corpus or Path("build/attack") / f"corpus-{options.target}"
     command = f"python -m attack.coverage {options.target} --seconds {options.seconds} --seed {options.seed}"
     pieces: list[Piece] = []
-    for number in range(-(-options.seconds // options.piece)):
-        pieces.append(run_piece(options.target, options.piece, options.seed + number, corpus))
+    start = monotonic()
+    while (passed := monotonic() - start) < options.seconds:
+        seconds = min(options.piece, ceil(options.seconds - passed))
+        pieces.append(run_piece(options.target, seconds, options.seed + len(pieces), corpus))
         print(pieces[-1], flush=True)
         if options.output:
-            options.output.write_text(report(options.target, command, pieces, options.piece))
+            options.output.write_text(report(options.target, command, pieces, (monotonic() - start) / 60))
     sys.exit(any(piece.end == "fault" for piece in pieces))
 
 

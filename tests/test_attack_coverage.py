@@ -27,6 +27,6 @@ def test_a_piece_that_says_nothing_is_a_fault():
 
 def test_pieces_are_added_up():
     pieces = [Piece("ended", 1000, 5, 7), Piece("memory of the fuzzer", 2000, 6, 8), Piece("fault", 500, 9, 11)]
-    text = report("readers", "make", pieces, 300)
-    assert "3 pieces of 300 s, 3,500 inputs" in text
+    text = report("readers", "make", pieces, 12.3)
+    assert "3 pieces in 12 minutes, 3,500 inputs" in text
     assert text.splitlines()[-1] == "| 1 | 1 | 1 | 9 | 11 |"
