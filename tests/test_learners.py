@@ -1025,7 +1025,7 @@ def bad_parameters(learner):
             (lambda cost: cost - 9, "cost_transform must turn"),
             (lambda cost: cost[0], "cost_transform must turn"),
         ],
-        "dtype": [("float16", "dtype must be 'float32' or 'float64'; got 'float16'")],
+        "dtype": [("float16", "dtype must be 'auto', 'float32' or 'float64'; got 'float16'")],
         "candidates": [
             ("all", "Candidates 'all' are unknown"),
             (None, "Candidates None are unknown; they are 'observed'"),
