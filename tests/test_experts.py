@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from clems import CLEMS, COSTS, load, save
 from clems.datasets import digit_scenes
-from clems.learners import clems as clems_module
+from clems.posterior import held_out_rows as rows_module
 from clems.posterior.experts import EXPERTS, ExpertKind, expert_for
 from clems.posterior.mixture import EXPERTS_ALONE, WEIGHTS
 
@@ -43,6 +43,18 @@ def test_evidence_of_words_lowers_the_cost_of_every_cost():
     assert alone.mixture_.weight == 0
     for cost in ("f1", "rank", "hamming", "accuracy"):
         assert cost_of(mixture, cost) < 0.97 * cost_of(alone, cost)
+
+
+def test_a_cost_that_is_decided_by_marginals_may_take_labels_apart():
+    model = fitted(cost="rank")
+    assert [*model.mixture_costs_][:-1] == [0, *WEIGHTS]
+    apart = model._held_out.mixtures[-1]
+    assert model.mixture_costs_[apart.weight] == min(model.mixture_costs_.values())
+    assert model.mixture_ == apart
+    assert [*model.oob_costs_] == ["exact"]
+    assert cost_of(model, "rank") < cost_of(model.with_decoder("expected"), "rank")
+    assert not model.with_decoder("expected").mixture_.apart
+    assert model.posterior_for(model.posterior(WORDS[TEST]), "f1").mixture.weight in WEIGHTS
 
 
 def test_a_model_without_weight_of_experts_is_the_forest_alone(monkeypatch):
@@ -108,7 +120,7 @@ def test_of_many_labels_experts_may_count_alone(tmp_path, monkeypatch):
 
     few = fit()
     assert few.mixture_ != EXPERTS_ALONE
-    monkeypatch.setattr(clems_module, "WIDE", 11)
+    monkeypatch.setattr(rows_module, "WIDE", 11)
     many, expected, truth = fit(), fit(decoder="expected"), Y[300:].astype(np.uint8)
     assert (many.mixture_, many.decoder_) == (EXPERTS_ALONE, "exact")
     assert [*many.oob_costs_] == ["exact"]

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from scipy.special import logit
+from scipy.special import expit, logit
 
 from clems import COSTS, CRITERIA, Posterior
 from clems.costs.criteria import mean_of
 from clems.posterior import held_out_rows as rows_module
 from clems.posterior import mixture as mixture_module
-from clems.posterior.held_out_rows import HeldOutRows, mixture_for
+from clems.posterior.held_out_rows import HeldOutRows, losses_for, mixture_for
 from clems.posterior.mixture import (
     EXPERTS_ALONE,
     NEGLIGIBLE,
@@ -22,7 +22,7 @@ from clems.posterior.mixture import (
     Mixture,
     evidence_of,
     mixed,
-    probabilities_of,
+    probabilities_apart,
 )
 
 LABELS = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 1]], np.uint8)
@@ -105,10 +105,26 @@ def test_experts_alone_decide_among_all_vectors_by_what_they_say(seed):
         assert np.array_equal(back.share.toarray(), posterior.share.toarray())
 
 
+@given(
+    seed=st.integers(0, 2**32 - 1), sharpness=st.floats(0.1, 1.5), weight=st.floats(0.1, 1.5), constant=st.floats(-1, 1)
+)
+def test_labels_apart_are_those_of_the_formula(seed, sharpness, weight, constant):
+    forest, p = drawn(seed)
+    posterior = MixedPosterior(Posterior(LABELS, forest), evidence_of([p], SHARE), PRIORS, Mixture(1.0, 0.3), SHARE)
+    apart = posterior.remixed(Mixture(sharpness, weight, constant))
+    by_forest = np.clip((1 - PRIOR) * (forest @ LABELS) + PRIOR * SHARE, 1e-4, 1 - 1e-4)
+    wanted = expit(constant + sharpness * logit(by_forest) + weight * logit(p))
+    np.testing.assert_allclose(apart.marginals, wanted, atol=1e-5)
+    part = apart.rows(slice(2, 5))
+    assert np.array_equal(part.marginals, apart.marginals[2:5])
+    assert part.mixture == apart.mixture
+    assert np.array_equal(part.remixed(posterior.mixture).share.toarray(), posterior.share.toarray()[2:5])
+
+
 @pytest.mark.parametrize("K", [3, 10_000])
 def test_labels_that_are_nearly_impossible_add_up_to_little(K):
     p, share = np.full((1, K), 1e-9), np.full(K, 0.3)
-    found = probabilities_of(evidence_of([p], share), share)
+    found = probabilities_apart(None, evidence_of([p], share), share, EXPERTS_ALONE)
     assert found.sum() <= 1.01 * min(ROOM, 1e-4 * K)
 
 
@@ -136,11 +152,56 @@ def test_experts_count_where_they_lower_the_cost(cost):
     assert mixture_for(shuffled, mean_of(COSTS[cost])) == Mixture(1.0, 0.0)
 
 
-def test_experts_alone_are_chosen_where_no_candidate_has_the_labels_of_rows():
+def rare(n=1000):
+    """Rows whose labels are independent, and of which forest and experts know different parts."""
+    rng = np.random.default_rng(5)
+    odds = rng.normal(-1, 1.5, (2, n, 3))
+    truth = (rng.random((n, 3)) < expit(odds.sum(axis=0) + 1)).astype(np.uint8)
+    by_forest = np.stack([expit(odds[0]), 1 - expit(odds[0])])
+    shares = np.prod(np.where(LABELS == 1, by_forest[0][:, None], by_forest[1][:, None]), axis=2)
+    known = (truth[:, None] == LABELS).all(axis=2).any(axis=1)
+    shares = shares[known] / shares[known].sum(axis=1, keepdims=True)
+    return expit(odds[1])[known], truth[known], np.zeros(known.sum(), int), shares
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_labels_apart_are_learned_by_most_likelihood(weighted):
+    p, truth, own, shares = rare()
+    weight = np.random.default_rng(6).integers(1, 4, len(own)).astype(float) if weighted else None
+    mixture = held_out(p, truth, own, shares, weight, SHARE).mixtures[-1]
+    assert mixture.apart
+    by_forest = logit(np.clip((1 - PRIOR) * (shares @ LABELS) + PRIOR * SHARE, 1e-4, 1 - 1e-4))
+    by_experts = logit(p)
+
+    def log_likelihood(constant, sharpness, weight_of_experts):
+        q = expit(constant + sharpness * by_forest + weight_of_experts * by_experts)
+        own = np.log(np.where(truth == 1, q, 1 - q)).sum(axis=1)
+        return own.sum() if weight is None else weight @ own
+
+    best = mixture.constant, mixture.sharpness, mixture.weight
+    for step in np.eye(3) * 0.02:
+        assert log_likelihood(*best) > max(log_likelihood(*(best + step)), log_likelihood(*(best - step)))
+
+
+def test_labels_apart_are_for_costs_that_are_decided_by_marginals():
+    p, truth, own, shares = rare()
+    rows = held_out(p, truth, own, shares, label_share=SHARE)
+    apart = rows.mixtures[-1]
+    assert apart.apart
+    for name, among in {"rank": True, "hamming": True, "f1": False, "accuracy": False}.items():
+        assert (apart in losses_for(rows, [mean_of(COSTS[name])])[0]) == among
+    assert apart not in losses_for(rows, [CRITERIA["micro_f1"]])[0]
+    assert mixture_for(rows, mean_of(COSTS["rank"])) == apart
+    assert not mixture_for(rows.among_candidates(), mean_of(COSTS["rank"])).apart
+    assert not any(mixture.apart for mixture in held_out(p, 0 * truth, own, shares, label_share=SHARE).mixtures)
+
+
+def test_experts_alone_are_chosen_where_no_candidate_has_the_labels_of_rows(monkeypatch):
     rng = np.random.default_rng(4)
     truth = rng.integers(0, 2, (200, 3)).astype(np.uint8)
     truth = truth[~(truth[:, None] == LABELS).all(axis=2).any(axis=1)]
     given = np.where(truth == 1, 0.95, 0.05), truth, rng.integers(0, 4, len(truth))
+    monkeypatch.setattr(rows_module, "WIDE", 2)
     rows = held_out(*given, label_share=SHARE)
     for criterion in (mean_of(COSTS["f1"]), mean_of(COSTS["accuracy"]), CRITERIA["micro_f1"]):
         assert mixture_for(rows, criterion) == EXPERTS_ALONE
@@ -157,8 +218,7 @@ def test_criteria_of_all_rows_are_chosen_for_by_log_loss():
 
 def test_a_choice_is_made_once_for_each_cost(monkeypatch):
     rows, asked = held_out(*informed(2)[:3]), []
-    losses = HeldOutRows.losses
-    monkeypatch.setattr(HeldOutRows, "losses", lambda self, loss: asked.append(1) or losses(self, loss))
+    monkeypatch.setattr(rows_module, "losses_for", lambda *given: asked.append(1) or losses_for(*given))
     for _ in range(3):
         mixture_for(rows, mean_of(COSTS["rank"]))
         mixture_for(rows, mean_of(COSTS["f1"]))

@@ -24,8 +24,8 @@ class Sources:
         Names of the experts that were consulted.
     mixture : Mixture
         How they are mixed with the forest.
-    held_out : dict of float to float
-        Mean cost of held-out training rows with each weight of experts that was compared.
+    held_out : dict of Mixture to float
+        Mean cost of held-out training rows by each mixture that was compared.
     shares : dict of str to float
         Shares of forest and experts in how far labels are from how frequent they are, see `evidence_shares`.
     changed : float or None
@@ -36,7 +36,7 @@ class Sources:
 
     experts: tuple[str, ...]
     mixture: Mixture
-    held_out: dict[float, float]
+    held_out: dict[Mixture, float]
     shares: dict[str, float]
     changed: float | None
     cost: float | None
@@ -72,14 +72,14 @@ def sources_of(model: Any, predicted: Bits, mixed: Floats, alone: list[Any], tru
     truth : ndarray of shape (n, K)
         Their labels.
     """
-    candidates = model.candidates_
+    candidates, costs = model.candidates_, model.mixture_costs_
     frequency = candidates.frequency @ candidates.labels / candidates.frequency.sum()
     forest = evidence_shares(frequency, alone[0], mixed)
     decided = alone[1] if len(alone) > 1 else None
     return Sources(
         tuple(model.experts_),
         model.mixture_,
-        dict(model.mixture_costs_),
+        {mixture: costs[mixture.weight] for mixture in model._held_out.mixtures if mixture.weight in costs},
         {"forest": forest, "experts": 1 - forest},
         None if decided is None else float((decided != predicted).any(axis=1).mean()),
         None if decided is None else float(model.cost_.of_rows(truth, predicted).mean()),

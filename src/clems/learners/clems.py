@@ -26,11 +26,10 @@ from clems.arrays import Bits, Floats, Labels, Weights, row_blocks, share_of_ent
 from clems.checks import check_components, check_count
 from clems.costs.cost import Cost
 from clems.costs.criteria import Criterion, label_criteria, mean_of
-from clems.decisions.by_row import WIDE
 from clems.decisions.decide import DECODERS
 from clems.decisions.nearest import nearest
 from clems.embedding.candidates import choose_candidates
-from clems.embedding.landmarks import MOST_SOLVED, default_components, embed_by_landmarks, number_of_landmarks
+from clems.embedding.landmarks import default_components, embed_by_landmarks, number_of_landmarks
 from clems.embedding.smacof import label_start, mirrored_smacof
 from clems.labels.matrix import as_dense, constant_labels, dense_if_small, is_large
 from clems.learners.base import Profile
@@ -42,7 +41,7 @@ from clems.posterior.choosing import choose
 from clems.posterior.distribution import Posterior
 from clems.posterior.experts import EXPERTS, FitExpert, expert_for
 from clems.posterior.held_out_rows import HeldOutRows, mixture_for, paid_over_expected
-from clems.posterior.mixture import EXPERTS_ALONE, ExpertsAlone, MixedPosterior, Mixture, evidence_of
+from clems.posterior.mixture import LabelsApart, MixedPosterior, Mixture, evidence_of
 from clems.posterior.source import (
     FOLDS,
     Settings,
@@ -92,7 +91,9 @@ class CLEMS(PosteriorClassifier):
         is the forest alone. A list holds names, "linear" or "gaussian", and classifiers of scikit-learn's form, each
         of which is trained as `CostSensitiveClassifier` trains it. How much they count is chosen on held-out rows by
         the cost, and again for another cost in `predict`: nothing, unless that is better by more than a standard error.
-        Of more than 400 labels or 5,000 label vectors they may also count alone: any vector may then be predicted.
+        For costs that are decided by how probable each label is (hamming, rank, prices) labels may also be taken
+        apart, and of more than 400 labels or 5,000 label vectors experts may count alone, for all costs: any vector may
+        then be predicted.
         ``decoder="nearest"`` consults none.
     depths : sequence of int or None, default=None
         Depths of trees to choose from, on held-out rows. None does not choose: trees end where they end, which has
@@ -164,10 +165,11 @@ class CLEMS(PosteriorClassifier):
     sharpness_ : float
         Power to which probabilities of the forest are raised.
     mixture_ : Mixture
-        `sharpness`, and the `weight` of experts; 0 is the forest alone, infinity the experts alone.
+        `sharpness`, and the `weight` of experts; 0 is the forest alone. If labels are taken apart, both are powers of
+        the odds of labels, and there is a `constant`; else it is None.
     mixture_costs_ : dict of float to float
-        Mean cost of held-out rows with each weight of experts that was compared, or log loss for "micro_f1" and
-        "macro_f1"; empty without experts.
+        Mean cost of held-out rows with each weight of experts that was compared, labels apart last, or log loss for
+        "micro_f1" and "macro_f1"; empty without experts.
     experts_ : dict of str to expert
         The experts that were consulted: functions from rows to probabilities of labels.
     oob_cost_ : float
@@ -295,7 +297,7 @@ class CLEMS(PosteriorClassifier):
         other.decoder_, other.criterion_ = decoder, mean_of(self.cost_)
         if self._held_out is not None and DECODERS[decoder].among_candidates(self.cost_):
             other._held_out = self._held_out.among_candidates()
-            if self.mixture_ == EXPERTS_ALONE:
+            if self.mixture_.apart:
                 other.mixture_ = mixture_for(other._held_out, other.criterion_)
         other.oob_cost_ = float(self.oob_costs_.get(decoder, np.nan))
         return other
@@ -506,9 +508,8 @@ class CLEMS(PosteriorClassifier):
                 posterior.labels, posterior.share, evidence, frequency, own, truth, own_weight, label_share=label_share
             )
 
-        many = len(frequency) > MOST_SOLVED or truth.shape[1] > WIDE
         by_candidates = DECODERS[decoders[-1]].among_candidates(self.cost_)
-        label_share = self._label_share if evidence is not None and many and not by_candidates else None
+        label_share = self._label_share if evidence is not None and not by_candidates else None
         kept = None if as_in_paper(decoders) else held_out_rows
         chosen = choose(source, truth, own_weight, self.criterion_, decoders, sharpness, kept)
         self._reader = source.at(chosen.option)
@@ -537,7 +538,7 @@ class CLEMS(PosteriorClassifier):
 
     def posterior_for(self, posterior: Posterior, cost: AnyCost | None) -> Posterior:
         """Return the posterior of rows by which the model decides for a cost: mixed as held-out rows ask for."""
-        if not isinstance(posterior, (MixedPosterior, ExpertsAlone)):
+        if not isinstance(posterior, (MixedPosterior, LabelsApart)):
             return posterior
         return posterior.remixed(self._mixture_for(self._criterion_for(cost)))
 
@@ -562,7 +563,7 @@ class CLEMS(PosteriorClassifier):
         posterior : Posterior
             What `posterior` returns for these rows.
         """
-        if self._held_out is None or not isinstance(posterior, (MixedPosterior, ExpertsAlone)):
+        if self._held_out is None or not isinstance(posterior, (MixedPosterior, LabelsApart)):
             return posterior
         return posterior.remixed(self._held_out.mixtures[0])
 

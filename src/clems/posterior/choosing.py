@@ -14,7 +14,7 @@ from clems.costs.criteria import Criterion, label_criteria
 from clems.decisions.decide import DECODERS
 from clems.posterior.distribution import Posterior, marginals_of
 from clems.posterior.held_out_rows import HeldOutRows, losses_for, mixture_for
-from clems.posterior.mixture import EXPERTS_ALONE, Mixture
+from clems.posterior.mixture import Mixture
 from clems.posterior.one_standard_error import log_loss_per_row, one_standard_error, valley
 from clems.posterior.source import Source
 
@@ -115,7 +115,7 @@ def choose(
         mixture = rows.chosen(losses)
         by_weight = {one.weight: float(np.average(own, weights=weight)) for one, own in losses.items()}
         posterior = rows.mix(raw, mixture)
-        names = names[-1:] if mixture == EXPERTS_ALONE else names  # of which there is no point, and no candidate
+        names = names[-1:] if mixture.apart else names  # there is no point, and no candidate
     thresholds = {name: one.thresholds(of_labels.marginals, weight) for name, one in label_criteria().items()}
     if not criterion.of_single_rows:
         decided = (of_labels.marginals > thresholds[criterion.name]).astype(np.uint8)

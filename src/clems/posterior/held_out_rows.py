@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.linear_model import LogisticRegression
 
 from clems.arrays import Bits, Floats, Integers, Labels, Weights
 from clems.costs.cost import Cost
 from clems.costs.criteria import Criterion
+from clems.decisions.by_row import WIDE
 from clems.decisions.decide import roughly_decide
+from clems.embedding.landmarks import MOST_SOLVED
 from clems.labels.matrix import as_dense
 from clems.posterior.distribution import Posterior, marginals_of, multiplied
 from clems.posterior.mixture import (
@@ -24,8 +27,12 @@ from clems.posterior.mixture import (
     Mixture,
     mixing_parts,
     mixing_shares,
+    odds_apart,
 )
 from clems.posterior.one_standard_error import log_loss_per_row, once, one_standard_error, root_of_ratio, valley
+
+PLAIN = 1e6  # inverse penalty of a logistic regression that is next to none
+DECIMALS = 3  # of what it learns; further ones differ from one processor to the next
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +58,7 @@ class HeldOutRows:
     mixtures : tuple of Mixture
         What there is to choose from, the forest alone first.
     label_share : ndarray of shape (K,) or None
-        How frequent labels are, where the experts alone are one of the mixtures; None where they are not.
+        How frequent labels are, where labels may be taken apart; None where they may not.
     """
 
     labels: Labels
@@ -93,20 +100,13 @@ class HeldOutRows:
         """Return the posterior of the rows, mixed of what the forest says of them."""
         if self.evidence is None:
             return forest.sharpened(mixture.sharpness)
-        start = self.mixtures[0] if mixture == EXPERTS_ALONE else mixture
+        start = self.mixtures[0] if mixture.apart else mixture
         return MixedPosterior(forest, self.evidence, self.prior, start, self.label_share).remixed(mixture)
 
     def among_candidates(self) -> HeldOutRows:
-        """Return the rows without the experts alone, so that all mixtures are over the candidates."""
-        mixtures = tuple(mixture for mixture in self.mixtures if mixture != EXPERTS_ALONE)
+        """Return the rows without labels apart, so that all mixtures are over the candidates."""
+        mixtures = tuple(mixture for mixture in self.mixtures if not mixture.apart)
         return self if mixtures == self.mixtures else replace(self, mixtures=mixtures, label_share=None)
-
-    def losses(self, loss: Callable[[Posterior], Floats]) -> dict[Mixture, Floats]:
-        """Compute the losses of rows by each mixture."""
-        alone = self.posterior(self.mixtures[0])
-        if not isinstance(alone, MixedPosterior):
-            return {self.mixtures[0]: loss(alone)}
-        return {mixture: loss(alone.remixed(mixture)) for mixture in self.mixtures}
 
     def chosen(self, losses: dict[Mixture, Floats]) -> Mixture:
         """Return the forest alone, unless a mixture has smaller losses by more than a paired standard error."""
@@ -130,8 +130,23 @@ class HeldOutRows:
             sharpness, _ = valley(partial(log_losses, weight), grid, start, self.weight)
             mixtures.append(Mixture(sharpness, weight))
         if self.label_share is not None:
-            mixtures.append(EXPERTS_ALONE)
+            mixtures.extend(self._apart())
         return replace(self, mixtures=tuple(mixtures))
+
+    def _apart(self) -> list[Mixture]:
+        """Return the mixture in which labels are taken apart: of many the experts alone, else by a regression."""
+        if len(self.frequency) > MOST_SOLVED or self.truth.shape[1] > WIDE:
+            return [EXPERTS_ALONE]
+        assert self.evidence is not None
+        assert self.label_share is not None
+        if self.truth.min(initial=1) == self.truth.max(initial=0):
+            return []
+        forest = marginals_of(self.share, multiplied(self.labels))
+        odds = np.stack(odds_apart(forest, self.evidence, self.label_share), axis=-1).reshape(-1, 2)
+        weight = None if self.weight is None else np.repeat(self.weight, self.truth.shape[1])
+        learned = LogisticRegression(C=PLAIN, solver="newton-cholesky").fit(odds, self.truth.ravel(), weight)
+        sharpness, of_experts = np.round(learned.coef_[0], DECIMALS).tolist()
+        return [Mixture(sharpness, of_experts, round(float(learned.intercept_[0]), DECIMALS))]
 
 
 def mixture_for(rows: HeldOutRows, criterion: Criterion, losses: dict[Mixture, Floats] | None = None) -> Mixture:
@@ -145,10 +160,25 @@ def mixture_for(rows: HeldOutRows, criterion: Criterion, losses: dict[Mixture, F
 
 
 def losses_for(rows: HeldOutRows, criteria: Sequence[Criterion]) -> list[dict[Mixture, Floats]]:
-    """Compute the losses of rows by each mixture for several criteria; each posterior is mixed once."""
-    losses = [loss_of(rows, criterion) for criterion in criteria]
-    together = rows.losses(lambda posterior: np.stack([loss(posterior) for loss in losses]))
-    return [{mixture: own[which] for mixture, own in together.items()} for which in range(len(criteria))]
+    """Compute the losses of rows by the mixtures that suit each of several criteria; each posterior is mixed once."""
+    losses: list[dict[Mixture, Floats]] = [{} for _ in criteria]
+    alone = rows.posterior(rows.mixtures[0])
+    for mixture in rows.mixtures:
+        suited = [place for place, criterion in enumerate(criteria) if suits(mixture, criterion)]
+        posterior = alone.remixed(mixture) if suited and isinstance(alone, MixedPosterior) else alone
+        for place in suited:
+            losses[place][mixture] = loss_of(rows, criteria[place])(posterior)
+    return losses
+
+
+def suits(mixture: Mixture, criterion: Criterion) -> bool:
+    """Whether a mixture may be chosen for a criterion.
+
+    Any but labels apart are for all. These say nothing of how labels go together, and are for costs that are decided by
+    how probable each label is, and for label vectors that hardly ever repeat, of which the experts alone are.
+    """
+    by_marginals = criterion.of_single_rows and criterion.cost.threshold is not None
+    return not mixture.apart or mixture == EXPERTS_ALONE or by_marginals
 
 
 def paid_over_expected(rows: HeldOutRows, mixture: Mixture, cost: Cost) -> float:

@@ -9,8 +9,14 @@ The second factor is the experts' evidence for the labels of the candidate, rela
 experts that know nothing change nothing. Its weight is below 1, as the forest has seen the same rows. A weight of 0 is
 the forest alone, whose shares are raised to a power. Sharpness and weight are chosen on held-out rows.
 
-No candidate has the label vector of a new row where vectors hardly ever repeat. An infinite weight stands for the
-experts alone: labels are independent, ``q(S) = Π_k p_k^{S_k} (1 − p_k)^{1 − S_k}``, and any of the 2^K vectors may be.
+Labels may also be taken *apart*, as if they were independent, so that any of the 2^K vectors may be:
+
+    ``q(S) = Π_k r_k^{S_k} (1 − r_k)^{1 − S_k}``,  ``logit r_k = constant + sharpness · logit f_k + weight · logit p_k``
+
+with the probability ``f_k`` of label k by the forest, ``(1 − ε) Σ_i F_i S_ik + ε π_k``. The three numbers come of a
+logistic regression on held-out rows. A mixture of label vectors takes a label that is in few of them too near to 0;
+where a decision depends on nothing but how probable each label is, labels apart can be the better. The experts alone,
+``r_k = p_k``, are for label vectors that hardly ever repeat.
 """
 
 from __future__ import annotations
@@ -44,16 +50,24 @@ class Mixture:
     Attributes
     ----------
     sharpness : float
-        Power of the forest's shares.
+        Power of the forest's shares, or of its odds of labels.
     weight : float
-        Power of the experts' evidence; 0 is the forest alone, infinity the experts alone.
+        Power of the experts' evidence, or of their odds of labels; 0 is the forest alone.
+    constant : float or None, default=None
+        What is added to log odds of labels where these are taken apart; None where label vectors are mixed.
     """
 
     sharpness: float
     weight: float
+    constant: float | None = None
+
+    @property
+    def apart(self) -> bool:
+        """Whether labels are taken apart."""
+        return self.constant is not None
 
 
-EXPERTS_ALONE = Mixture(1.0, np.inf)
+EXPERTS_ALONE = Mixture(0.0, 1.0, 0.0)
 
 
 def sure(K: int) -> float:
@@ -73,10 +87,33 @@ def evidence_of(probabilities: Sequence[Floats], prior: Floats) -> Floats:
     return np.asarray(np.ldexp(np.rint(np.ldexp(evidence, DIGITS)), -DIGITS))
 
 
-def probabilities_of(evidence: Floats, prior: Floats) -> Floats:
-    """Return the probabilities of labels that evidence stands for, shape (n, K); of several experts, their mean."""
+def odds_apart(forest: Floats, evidence: Floats, prior: Floats) -> tuple[Floats, Floats]:
+    """Return the log odds of labels by the forest and by the experts, each of shape (n, K).
+
+    Parameters
+    ----------
+    forest, evidence : ndarray of shape (n, K)
+        How probable labels are by the forest, and what experts say.
+    prior : ndarray of shape (K,)
+        How frequent labels are.
+    """
     least = sure(len(prior))
-    return np.asarray(expit(evidence + logit(np.clip(prior, least, 1 - least))))
+    return logit(np.clip((1 - PRIOR) * forest + PRIOR * prior, least, 1 - least)), _odds_of(evidence, prior)
+
+
+def probabilities_apart(forest: Callable[[], Floats], evidence: Floats, prior: Floats, mixture: Mixture) -> Floats:
+    """Return how probable labels are that are taken apart, shape (n, K); without sharpness no forest is asked."""
+    assert mixture.constant is not None
+    if not mixture.sharpness:
+        return np.asarray(expit(mixture.constant + mixture.weight * _odds_of(evidence, prior)))
+    by_forest, by_experts = odds_apart(forest(), evidence, prior)
+    return np.asarray(expit(mixture.constant + mixture.sharpness * by_forest + mixture.weight * by_experts))
+
+
+def _odds_of(evidence: Floats, prior: Floats) -> Floats:
+    """Return the log odds of labels that evidence stands for; of several experts, their mean."""
+    least = sure(len(prior))
+    return np.asarray(evidence + logit(np.clip(prior, least, 1 - least)))
 
 
 def mixed(share: Any, labels: Labels, evidence: Floats | None, prior: Floats, mixture: Mixture) -> Any:
@@ -180,9 +217,9 @@ class MixedPosterior(Posterior):
     prior : ndarray of shape (L,) or (n, L)
         How frequent candidates are.
     mixture : Mixture
-        How they are mixed; not `EXPERTS_ALONE`, see `remixed`.
+        How they are mixed, with no labels apart, see `remixed`.
     label_share : ndarray of shape (K,), default=None
-        How frequent labels are, of which `EXPERTS_ALONE` makes probabilities.
+        How frequent labels are, for labels apart.
     """
 
     def __init__(
@@ -229,11 +266,12 @@ class MixedPosterior(Posterior):
         """Return the posterior of the same rows, mixed in another way."""
         if mixture == self.mixture:
             return self
-        if mixture == EXPERTS_ALONE:
+        if mixture.apart:
             assert self.label_share is not None
-            alone = ExpertsAlone(probabilities_of(self.evidence, self.label_share), lambda: self)
-            alone.names = self.names
-            return alone
+            marginals = probabilities_apart(lambda: self.forest.marginals, self.evidence, self.label_share, mixture)
+            apart = LabelsApart(marginals, mixture, lambda: self)
+            apart.names = self.names
+            return apart
         other = MixedPosterior(self.forest, lambda: self.evidence, self.prior, mixture, self.label_share)
         return self._alike(other)
 
@@ -258,34 +296,37 @@ class MixedPosterior(Posterior):
         return cls(forest, evidence, first.prior, first.mixture, first.label_share)
 
 
-class ExpertsAlone(IndependentPosterior):
-    """What experts say by themselves, which can be mixed with the forest.
+class LabelsApart(IndependentPosterior):
+    """Labels taken apart, which can be mixed with the forest's label vectors.
 
     Parameters
     ----------
     marginals : ndarray of shape (n, K)
         How probable labels are.
+    mixture : Mixture
+        Of which they come.
     mixed : callable
-        Returns a mixture for the same rows.
+        Returns a mixture of label vectors for the same rows.
     """
 
-    mixture = EXPERTS_ALONE
-
-    def __init__(self, marginals: Floats, mixed: Callable[[], MixedPosterior]) -> None:
+    def __init__(self, marginals: Floats, mixture: Mixture, mixed: Callable[[], MixedPosterior]) -> None:
         super().__init__(marginals)
+        self.mixture = mixture
         self._mixed = mixed
 
     def remixed(self, mixture: Mixture) -> Posterior:
         """Return the posterior of the same rows, mixed in another way."""
         return self if mixture == self.mixture else self._mixed().remixed(mixture)
 
-    def rows(self, rows: Any) -> ExpertsAlone:
+    def rows(self, rows: Any) -> LabelsApart:
         """Return the posterior of some rows, by their numbers or a slice."""
-        part = ExpertsAlone(self.marginals[rows], lambda: self._mixed().rows(rows))  # type: ignore[arg-type, return-value]
+        part = LabelsApart(self.marginals[rows], self.mixture, lambda: self._mixed().rows(rows))  # type: ignore[arg-type, return-value]
         part.names = self.names
         return part
 
     @classmethod
-    def _joined(cls, parts: Sequence[Any]) -> ExpertsAlone:
-        marginals = np.concatenate([part.marginals for part in parts])
-        return cls(marginals, lambda: MixedPosterior._joined([part._mixed() for part in parts]))  # type: ignore[arg-type, return-value]
+    def _joined(cls, parts: Sequence[Any]) -> LabelsApart:
+        def mixed() -> Any:
+            return MixedPosterior._joined([part._mixed() for part in parts])
+
+        return cls(np.concatenate([part.marginals for part in parts]), parts[0].mixture, mixed)
