@@ -267,7 +267,8 @@ def test_a_cost_of_numbers():
     assert get_cost("misses(2, 3)").rowwise([[1, 1, 0]], [[0, 0, 1]]).tolist() == [17]
     assert read_cost("misses(2, 3)").name == "misses(2, 3)"
     model = fitted("misses(2, 1)")
-    assert np.array_equal(model.predict(X[TEST], cost="misses(1, 1)"), model.predict(X[TEST], cost="hamming"))
+    posterior = model.posterior(X[TEST])
+    assert np.array_equal(posterior.decide("misses(1, 1)"), posterior.decide("hamming"))
     assert model.predict(X[TEST], cost="misses(9, 1)").sum() > model.predict(X[TEST]).sum()
     assert "misses(2, 1)" in check_evaluation_and_report(model, ["misses(2, 1)"])
     with pytest.raises(ValueError, match=r"misses\(price, power\) takes numbers"):
