@@ -17,7 +17,7 @@ from clems.decisions.by_row import most_probable
 from clems.embedding.candidates import choose_candidates
 from clems.labels import matrix
 from clems.labels.distinct import distinct_rows
-from clems.posterior import distribution, leaves
+from clems.posterior import distribution, label_vectors
 
 K = 12
 EVERY = {
@@ -204,24 +204,21 @@ def test_where_rows_are_decided_one_by_one_clems_compares_no_decoders(cost, usua
     assert np.isfinite(model.oob_cost_)
 
 
-def test_label_vectors_of_a_model_are_made_sparse_once(monkeypatch):
+def test_label_vectors_of_a_model_are_put_into_form_once(monkeypatch):
     Y = zipf_rows(200, 60, 80)
     model = CLEMS(n_trees=10, random_state=0).fit(words_of(Y, 80), Y)
     rows = words_of(Y, 80)[:20]
-    expected = model.predict_proba(rows)
-    made, multiplied = [], distribution.multiplied
-
-    def counting(labels):
-        made.append(labels)
-        return multiplied(labels)
-
-    for module in (distribution, leaves):
-        monkeypatch.setattr(module, "multiplied", counting)
+    expected, decided = model.predict_proba(rows), model.predict(rows).toarray()
+    made = []
+    for name in ("multiplied", "side_by_side"):
+        form = getattr(label_vectors, name)
+        monkeypatch.setattr(label_vectors, name, lambda *given, name=name, form=form: made.append(name) or form(*given))
     fresh = copy(model)
     fresh._reader = replace(model._reader)
     for row in range(20):
         np.testing.assert_allclose(fresh.predict_proba(rows[row : row + 1]), expected[row : row + 1], atol=1e-12)
-    assert sum(labels is model.candidates_.labels for labels in made) == 1
+        assert np.array_equal(fresh.predict(rows[row : row + 1]).toarray(), decided[row : row + 1])
+    assert made == ["multiplied", "side_by_side"]
 
 
 def test_rows_whose_labels_are_all_rare_are_decided(monkeypatch):

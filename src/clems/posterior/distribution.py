@@ -19,7 +19,7 @@ from clems.costs.cost import Cost
 from clems.costs.formulas import get_cost
 from clems.decisions.budget import allowed_sizes
 from clems.decisions.by_row import MANY, WIDE, cut, labels_of, most_probable
-from clems.decisions.by_size import by_size
+from clems.decisions.by_size import summed_by_size
 from clems.decisions.decide import TopK, decide, summed_costs, top_k, top_of_own, top_of_shared
 from clems.decisions.handing_over import check_price, handed_over
 from clems.decisions.rules import RULES, Rule
@@ -31,9 +31,9 @@ from clems.posterior.given import (
     shares_of_label_sets,
     shares_of_samples,
 )
+from clems.posterior.label_vectors import LabelVectors
 
 AnyCost = str | Cost | Callable[[Any, Any], Any]
-SPARSE = 0.1  # share of ones below which label vectors are multiplied as a sparse matrix
 
 
 class Posterior:
@@ -203,30 +203,29 @@ class Posterior:
         return marginals_of(self.share, self.sparse_labels)
 
     @cached_property
+    def vectors(self) -> LabelVectors:
+        """What is derived of the label vectors alone."""
+        return LabelVectors(self.labels)
+
+    @property
     def float_labels(self) -> Any:
         """Label vectors as floats, as matrix products take them, shape (L, K); sparse if `labels` are."""
-        return self.labels.astype(np.float64)
+        return self.vectors.as_floats
 
-    @cached_property
+    @property
     def sparse_labels(self) -> Any:
         """The same as sparse shares are multiplied with: a CSR array if few entries are other than 0."""
-        return multiplied(self.labels)
+        return self.vectors.as_multiplied
 
-    @cached_property
+    @property
     def sizes(self) -> Integers:
         """Number of labels of each label vector, shape (L,)."""
-        return np.asarray(self.labels.sum(axis=1, dtype=np.intp))
-
-    @cached_property
-    def _by_size(self) -> tuple[Integers, Integers]:
-        """Numbers of labels that vectors have, and which of these each vector has."""
-        values, size_index = np.unique(self.sizes, return_inverse=True)
-        return values, size_index
+        return self.vectors.sizes
 
     @property
     def size_values(self) -> Integers:
         """Numbers of labels that label vectors may have, in rising order, shape (S,)."""
-        return self._by_size[0]
+        return self.vectors.by_size[0]
 
     def by_size(self, rows: slice) -> tuple[Floats, Floats]:
         """Sum up the truths of each size, for some rows.
@@ -238,8 +237,7 @@ class Posterior:
         mass : ndarray of shape (n, S)
             How probable each size is.
         """
-        values, size_index = self._by_size
-        return by_size(self.share[rows], self.sparse_labels, size_index, len(values))
+        return summed_by_size(self.share[rows], self.vectors.blocks_by_size, len(self.size_values))
 
     @property
     def large(self) -> bool:
@@ -300,9 +298,7 @@ class Posterior:
 
     def _alike(self, other: Posterior) -> Posterior:
         """Hand over to a posterior of the same label vectors what is derived from these alone, and their names."""
-        derived = ("float_labels", "sparse_labels", "sizes", "_by_size")
-        vars(other).update({name: value for name, value in vars(self).items() if name in derived})
-        other.names = self.names
+        other.vectors, other.names = self.vectors, self.names
         return other
 
     def sharpened(self, power: float) -> Posterior:
@@ -448,15 +444,9 @@ def sharpened(share: Any, power: float) -> Any:
 def marginals_of(share: Any, labels: Labels) -> Floats:
     """Compute how probable each label is for each row: ``p_k = Σ_i q_i S_ik``, shape (n, K).
 
-    Labels are as :func:`multiplied` returns them, shares dense or sparse.
+    Labels are as `LabelVectors.as_multiplied` are, shares dense or sparse.
     """
     return np.asarray(np.minimum(as_dense(share @ labels), 1))  # up to rounding they are at most 1
-
-
-def multiplied(labels: Labels) -> Any:
-    """Return label vectors as floats, as sparse shares are multiplied with them: sparse if few entries are not 0."""
-    few = sparse.issparse(labels) or labels.mean() < SPARSE
-    return sparse.csr_array(labels, dtype=np.float64) if few else labels.astype(np.float64, copy=False)
 
 
 def stacked(parts: Sequence[Posterior]) -> Posterior:

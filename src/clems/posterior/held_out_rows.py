@@ -18,7 +18,8 @@ from clems.decisions.by_row import WIDE
 from clems.decisions.decide import roughly_decide
 from clems.embedding.landmarks import MOST_SOLVED
 from clems.labels.matrix import as_dense
-from clems.posterior.distribution import Posterior, marginals_of, multiplied
+from clems.posterior.distribution import Posterior, marginals_of
+from clems.posterior.label_vectors import multiplied
 from clems.posterior.mixture import (
     EXPERTS_ALONE,
     MANY,

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from clems.arrays import Floats, Integers, Labels
-from clems.posterior.distribution import Posterior, multiplied
+from clems.posterior.distribution import Posterior
+from clems.posterior.label_vectors import LabelVectors
 from clems.posterior.one_standard_error import once
 from clems.posterior.source import SOURCES, Kind, Settings, Training
 from clems.trees.leaf_table import LeafCounts, LeafShares, sort_into_leaves
@@ -50,7 +51,7 @@ class ByLeaves:
         """Return the posterior of given shares."""
         posterior = Posterior(self.labels, share, points=lambda: share @ self.points, embedded=self.embedded)
         if not sparse.issparse(self.labels):  # for each row alone that would take longer than all else
-            posterior.sparse_labels = once(self, "sparse labels", lambda: multiplied(self.labels))
+            posterior.vectors = once(self, "vectors", lambda: LabelVectors(self.labels))
         return posterior
 
 

@@ -31,8 +31,9 @@ from scipy import sparse
 from scipy.special import expit, logit
 
 from clems.arrays import Floats, Labels, row_blocks
-from clems.posterior.distribution import Posterior, multiplied, sharpened
+from clems.posterior.distribution import Posterior, sharpened
 from clems.posterior.independent import IndependentPosterior
+from clems.posterior.label_vectors import multiplied
 
 WEIGHTS = (0.15, 0.3, 0.5, 0.75)  # of experts to choose from, beside 0
 PRIOR = 0.01  # ε
@@ -236,6 +237,7 @@ class MixedPosterior(Posterior):
         self.mixture = mixture
         self.label_share = label_share
         self.labels, self.shared, self.embedded = forest.labels, forest.shared, forest.embedded
+        self.vectors = forest.vectors
         self._points = None if forest._points is None else lambda: forest.points
 
     @cached_property
@@ -248,11 +250,6 @@ class MixedPosterior(Posterior):
         """How probable each label vector is for each row, a CSR array of shape (n, L)."""
         evidence = self.evidence if self.mixture.weight else None
         return mixed(self.forest.share, self.sparse_labels, evidence, self.prior, self.mixture)
-
-    @property
-    def sparse_labels(self) -> Any:
-        """Label vectors as sparse shares are multiplied with them: those of the forest's posterior."""
-        return self.forest.sparse_labels
 
     @property
     def likelihood(self) -> Floats:  # type: ignore[override]
