@@ -19,6 +19,7 @@ from clems.costs.cost import Cost
 from clems.costs.counts import Counts
 from clems.decisions.by_row import WIDE
 from clems.decisions.search import GAIN
+from clems.labels.matrix import as_dense
 
 if TYPE_CHECKING:
     from clems.posterior.distribution import Posterior
@@ -144,8 +145,8 @@ def by_size(share: Any, labels: Floats, size_index: Integers, count: int) -> tup
     ----------
     share : array or CSR array of shape (n, L)
         How probable each label vector is for each row.
-    labels : ndarray or CSR array of shape (L, K)
-        The vectors as floats; dense if shares are.
+    labels : ndarray or, if shares are sparse, CSR array of shape (L, K)
+        The vectors as floats.
     size_index : ndarray of shape (L,)
         Which of `count` sizes each has.
     count : int
@@ -158,33 +159,20 @@ def by_size(share: Any, labels: Floats, size_index: Integers, count: int) -> tup
     mass : ndarray of shape (n, count)
         How probable each size is.
     """
-    if sparse.issparse(share):
-        return summed_by_size(share, side_by_side(labels, size_index, count), count)
-    true = np.empty((len(share), count, labels.shape[1]))
-    for which in range(count):
-        of_size = size_index == which
-        true[:, which] = share[:, of_size] @ labels[of_size]
-    return true, share @ np.eye(count)[size_index]
-
-
-def side_by_side(labels: Any, size_index: Integers, count: int) -> Any:
-    """Put label vectors into a block of columns for each size, and after these a column that counts each size.
-
-    One product with shares then sums up the truths of every size. Returns a CSR array of shape (L, count · (K + 1)).
-    """
-    vectors = sparse.csr_array(labels)
-    L, K = vectors.shape
-    of_entry = np.repeat(size_index, np.diff(vectors.indptr))
-    columns = vectors.indices + K * of_entry
-    blocks = sparse.csr_array((vectors.data, columns, vectors.indptr), (L, count * K))
-    counts = sparse.csr_array((np.ones(L), size_index, np.arange(L + 1)), (L, count))
-    return sparse.hstack([blocks, counts], format="csr", dtype=np.float64)
-
-
-def summed_by_size(share: Any, blocks: Any, count: int) -> tuple[Floats, Floats]:
-    """Sum up the truths of each size as `by_size` does, by what `side_by_side` returned."""
-    sums = (share @ blocks).toarray()
-    return sums[:, :-count].reshape(len(sums), count, -1), sums[:, -count:]
+    n, K = share.shape[0], labels.shape[1]
+    if not sparse.issparse(share):
+        true = np.empty((n, count, K))
+        for which in range(count):
+            of_size = size_index == which
+            true[:, which] = share[:, of_size] @ labels[of_size]
+        return true, share @ np.eye(count)[size_index]
+    entries = share.tocoo()
+    # One row for each row and size of truth, so that one product sums up the truths of every size.
+    apart = sparse.csr_array(
+        (entries.data, (entries.row * count + size_index[entries.col], entries.col)), (n * count, labels.shape[0])
+    )
+    sums: Any = apart @ labels
+    return as_dense(sums).reshape(n, count, K).astype(np.float64, copy=False), apart.sum(axis=1).reshape(n, count)
 
 
 def hits_within(s: Any, m: Any, K: int) -> tuple[Any, Any]:

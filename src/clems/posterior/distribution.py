@@ -19,7 +19,7 @@ from clems.costs.cost import Cost
 from clems.costs.formulas import get_cost
 from clems.decisions.budget import allowed_sizes
 from clems.decisions.by_row import MANY, WIDE, cut, labels_of, most_probable
-from clems.decisions.by_size import summed_by_size
+from clems.decisions.by_size import by_size
 from clems.decisions.decide import TopK, decide, summed_costs, top_k, top_of_own, top_of_shared
 from clems.decisions.handing_over import check_price, handed_over
 from clems.decisions.rules import RULES, Rule
@@ -237,7 +237,8 @@ class Posterior:
         mass : ndarray of shape (n, S)
             How probable each size is.
         """
-        return summed_by_size(self.share[rows], self.vectors.blocks_by_size, len(self.size_values))
+        values, size_index = self.vectors.by_size
+        return by_size(self.share[rows], self.sparse_labels, size_index, len(values))
 
     @property
     def large(self) -> bool:

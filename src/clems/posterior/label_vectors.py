@@ -9,7 +9,6 @@ import numpy as np
 from scipy import sparse
 
 from clems.arrays import Integers, Labels
-from clems.decisions.by_size import side_by_side
 
 SPARSE = 0.1  # share of ones below which label vectors are multiplied as a sparse matrix
 
@@ -46,12 +45,6 @@ class LabelVectors:
         """Numbers of labels that there are, in rising order, shape (S,), and which of these each vector has."""
         values, size_index = np.unique(self.sizes, return_inverse=True)
         return values, size_index
-
-    @cached_property
-    def blocks_by_size(self) -> Any:
-        """A block of columns for each of these numbers, see :func:`clems.decisions.by_size.side_by_side`."""
-        values, size_index = self.by_size
-        return side_by_side(self.as_multiplied, size_index, len(values))
 
 
 def multiplied(labels: Labels) -> Any:
