@@ -131,6 +131,7 @@ def run(arguments, folder, hook=None):
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.stdout, sys.stderr = open(1, "w"), open(2, "w")  # noqa: SIM115
             signal.alarm(120)
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
             if hook:
                 hook.install()
             from clems.__main__ import main
