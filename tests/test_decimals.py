@@ -2,13 +2,22 @@
 
 import random
 import re
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clems.datasets.text.decimals import _short_numbers, _short_pairs, dense_rows, in_order, number, sparse_rows
+from clems.datasets.text.decimals import (
+    _short_numbers,
+    _short_pairs,
+    dense_rows,
+    in_order,
+    is_number,
+    number,
+    sparse_rows,
+)
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 NUMBERS = st.one_of(
@@ -144,6 +153,23 @@ def edited(block, rng):
         place = rng.randrange(len(text) + 1)
         text[place : place + rng.randrange(2)] = bytes(rng.choices(b"{} ,\n019/:.-\x00\xb0\xff", k=rng.randrange(2)))
     return bytes(text).removesuffix(b"\n") + b"\n"
+
+
+def test_numbers_are_what_their_grammar_says():
+    grammar = re.compile(r"[+-]?(?:[0-9]+|[0-9]+[.][0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?")
+    for length in range(6):
+        for letters in product("+-.e17x", repeat=length):
+            text = "".join(letters)
+            assert is_number(text) == (grammar.fullmatch(text) is not None)
+    assert not is_number("١")  # a digit, but none that files hold
+
+
+@pytest.mark.parametrize("text", ["{}x", "1.{}x", ".{}x", "1e{}x", "{}.{}e{}x"])
+def test_a_long_number_with_a_fault_is_refused_at_once(text):
+    """A quadratic search would take an hour."""
+    text = text.replace("{}", "6" * 1_000_000)
+    assert number(text.encode()) is None
+    assert not is_number(text)
 
 
 def test_edited_sparse_blocks_are_read_right_or_left():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import os
-import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -17,6 +16,7 @@ import pandas as pd
 from clems.arrays import Floats
 from clems.datasets.dataset import Dataset, check_distinct, dense_frames
 from clems.datasets.text.cells import CELLS, Form, read_rows
+from clems.datasets.text.decimals import is_number
 from clems.datasets.text.records import Records, records_of
 from clems.datasets.text.source import Source
 from clems.files import replacing
@@ -37,7 +37,6 @@ FORMULA = (
     "－",
     "＠",
 )  # how a cell begins that a spreadsheet runs
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 # Reading
@@ -243,7 +242,7 @@ def _harmless(frame: pd.DataFrame) -> pd.DataFrame:
     """Put an apostrophe before names and text that a spreadsheet would take for a formula; numbers are none."""
 
     def cell(value: Any) -> Any:
-        formula = isinstance(value, str) and value.startswith(FORMULA) and not NUMBER.fullmatch(value)
+        formula = isinstance(value, str) and value.startswith(FORMULA) and not is_number(value)
         return f"'{value}" if formula else value
 
     words = [position for position, kind in enumerate(frame.dtypes) if kind.kind not in "biuf"]

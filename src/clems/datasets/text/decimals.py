@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 BLANKS = " \t\v\f"
-NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+NUMBER = re.compile(rb"[+-]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][+-]?\d++)?+")  # no digit is looked at twice
+INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE | re.ASCII)
 PAIR = rb"\d{1,18}+ [\d+.eE-]++"
 ROWS_OF_PAIRS = re.compile(rb"(?:\{(?:%b(?:,%b)*+)?+\}\n)*+" % (PAIR, PAIR))
 PLUS = re.compile(rb"(?m)^[ \t]*\+(?=[0-9.])")
@@ -74,6 +74,11 @@ def number(text: bytes) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is a number in the digits of ASCII, however great."""
+    return text.isascii() and NUMBER.fullmatch(text.encode()) is not None
+
+
 def number_in(text: str, decimal: str = ".") -> float | None:
     """Read a number with blanks around it, infinite ones too, or None.
 
@@ -84,7 +89,7 @@ def number_in(text: str, decimal: str = ".") -> float | None:
         if "." in text:
             return None
         text = text.replace(decimal, ".")
-    return float(text) if text.isascii() and (NUMBER.fullmatch(text.encode()) or INFINITE.fullmatch(text)) else None
+    return float(text) if is_number(text) or INFINITE.fullmatch(text) else None
 
 
 def read_csv(text: bytes, **options: Any) -> pd.DataFrame:
