@@ -30,7 +30,7 @@ rules = features, (steps ^ (rng.random(steps.shape) < 0.05)).astype(int)
 
 # %%
 # We fit CLEMS with and without an expert. ``mixture_costs_`` has the cost of held-out training rows for each
-# weight of the expert, and ``mixture_`` has the choice. Weight 0 is the forest alone.
+# mixture, with its weight of the expert, and ``mixture_`` has the choice. Weight 0 is the forest alone.
 
 found = {}
 for name, (X, Y) in {"pictures": pictures, "text": text, "rules": rules}.items():
@@ -47,7 +47,7 @@ for name, (X, Y) in {"pictures": pictures, "text": text, "rules": rules}.items()
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.5, 3.6), width_ratios=[1.4, 1])
 for place, (name, (model, (alone, mixed))) in enumerate(found.items()):
-    weights, costs = np.array(sorted(model.mixture_costs_.items())).T
+    weights, costs = np.array([(mixture.weight, cost) for mixture, cost in model.mixture_costs_.items()]).T
     left.plot(weights, costs / costs[0], "o-", color=f"C{place}", markersize=4)
     chosen = np.flatnonzero(weights == model.mixture_.weight)[0]
     left.plot(weights[chosen], costs[chosen] / costs[0], "o", markersize=11, fillstyle="none", color=f"C{place}")

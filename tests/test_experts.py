@@ -10,7 +10,7 @@ from clems import CLEMS, COSTS, load, save
 from clems.datasets import digit_scenes
 from clems.posterior import held_out_rows as rows_module
 from clems.posterior.experts import EXPERTS, ExpertKind, expert_for
-from clems.posterior.mixture import EXPERTS_ALONE, WEIGHTS
+from clems.posterior.mixture import EXPERTS_ALONE, WEIGHTS, Mixture
 
 RNG = np.random.default_rng(0)
 N, D, K = 300, 60, 4
@@ -37,8 +37,9 @@ def test_evidence_of_words_lowers_the_cost_of_every_cost():
     mixture, alone = fitted(), fitted(experts=None)
     assert [*mixture.experts_] == ["linear"]
     assert mixture.mixture_.weight in WEIGHTS
-    assert [*mixture.mixture_costs_] == [0, *WEIGHTS]
-    assert mixture.mixture_costs_[mixture.mixture_.weight] < mixture.mixture_costs_[0]
+    assert [one.weight for one in mixture.mixture_costs_] == [0, *WEIGHTS]
+    of_forest, *_ = mixture.mixture_costs_.values()
+    assert mixture.mixture_costs_[mixture.mixture_] < of_forest
     assert alone.experts_ == alone.mixture_costs_ == {}
     assert alone.mixture_.weight == 0
     for cost in ("f1", "rank", "hamming", "accuracy"):
@@ -47,14 +48,24 @@ def test_evidence_of_words_lowers_the_cost_of_every_cost():
 
 def test_a_cost_that_is_decided_by_marginals_may_take_labels_apart():
     model = fitted(cost="rank")
-    assert [*model.mixture_costs_][:-1] == [0, *WEIGHTS]
-    apart = model._held_out.mixtures[-1]
-    assert model.mixture_costs_[apart.weight] == min(model.mixture_costs_.values())
+    *vectors, apart = model.mixture_costs_
+    assert [one.weight for one in vectors] == [0, *WEIGHTS]
+    assert apart.apart
+    assert model.mixture_costs_[apart] == min(model.mixture_costs_.values())
     assert model.mixture_ == apart
     assert [*model.oob_costs_] == ["exact"]
     assert cost_of(model, "rank") < cost_of(model.with_decoder("expected"), "rank")
-    assert not model.with_decoder("expected").mixture_.apart
+    among_vectors = model.with_decoder("expected")
+    assert not among_vectors.mixture_.apart
+    assert [*among_vectors.mixture_costs_] == vectors
     assert model.posterior_for(model.posterior(WORDS[TEST]), "f1").mixture.weight in WEIGHTS
+
+
+def test_mixtures_of_the_same_weight_keep_their_own_costs(monkeypatch):
+    monkeypatch.setattr("clems.posterior.held_out_rows.HeldOutRows._apart", lambda _: [Mixture(1.0, WEIGHTS[0], 0.0)])
+    costs = fitted(cost="rank", n_trees=5).mixture_costs_
+    assert [mixture.weight for mixture in costs] == [0, *WEIGHTS, WEIGHTS[0]]
+    assert len({*costs.values()}) == len(costs)
 
 
 def test_a_model_without_weight_of_experts_is_the_forest_alone(monkeypatch):
@@ -108,6 +119,7 @@ def test_saved_mixtures_answer_as_before(cost, tmp_path):
             assert np.array_equal(model.predict(WORDS[TEST], cost=other), loaded.predict(WORDS[TEST], cost=other))
         assert np.array_equal(model.predict_proba(WORDS[TEST]), loaded.predict_proba(WORDS[TEST]))
         assert loaded.mixture_ == model.mixture_
+        assert loaded.mixture_costs_ == model.mixture_costs_
 
 
 def test_of_many_labels_experts_may_count_alone(tmp_path, monkeypatch):

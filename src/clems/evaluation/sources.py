@@ -72,14 +72,14 @@ def sources_of(model: Any, predicted: Bits, mixed: Floats, alone: list[Any], tru
     truth : ndarray of shape (n, K)
         Their labels.
     """
-    candidates, costs = model.candidates_, model.mixture_costs_
+    candidates = model.candidates_
     frequency = candidates.frequency @ candidates.labels / candidates.frequency.sum()
     forest = evidence_shares(frequency, alone[0], mixed)
     decided = alone[1] if len(alone) > 1 else None
     return Sources(
         tuple(model.experts_),
         model.mixture_,
-        {mixture: costs[mixture.weight] for mixture in model._held_out.mixtures if mixture.weight in costs},
+        model.mixture_costs_,
         {"forest": forest, "experts": 1 - forest},
         None if decided is None else float((decided != predicted).any(axis=1).mean()),
         None if decided is None else float(model.cost_.of_rows(truth, predicted).mean()),

@@ -167,9 +167,9 @@ class CLEMS(PosteriorClassifier):
     mixture_ : Mixture
         `sharpness`, and the `weight` of experts; 0 is the forest alone. If labels are taken apart, both are powers of
         the odds of labels, and there is a `constant`; else it is None.
-    mixture_costs_ : dict of float to float
-        Mean cost of held-out rows with each weight of experts that was compared, labels apart last, or log loss for
-        "micro_f1" and "macro_f1"; empty without experts.
+    mixture_costs_ : dict of Mixture to float
+        Mean cost of held-out rows with each mixture that was compared, the forest alone first, labels apart last; log
+        loss for "micro_f1" and "macro_f1". Empty without experts.
     experts_ : dict of str to expert
         The experts that were consulted: functions from rows to probabilities of labels.
     oob_cost_ : float
@@ -301,6 +301,12 @@ class CLEMS(PosteriorClassifier):
                 other.mixture_ = mixture_for(other._held_out, other.criterion_)
         other.oob_cost_ = float(self.oob_costs_.get(decoder, np.nan))
         return other
+
+    @property
+    def mixture_costs_(self) -> dict[Mixture, float]:
+        """Mean cost of held-out rows with each mixture that was compared; empty without experts."""
+        there_are = () if self._held_out is None else self._held_out.mixtures
+        return {mixture: cost for mixture, cost in self._mixture_costs if mixture in there_are}
 
     @property
     def depth_path(self) -> bool:  # type: ignore[override]
@@ -514,7 +520,8 @@ class CLEMS(PosteriorClassifier):
         chosen = choose(source, truth, own_weight, self.criterion_, decoders, sharpness, kept)
         self._reader = source.at(chosen.option)
         self.depth_ = chosen.option if hasattr(self._reader, "at_depth") else None
-        self.mixture_, self.mixture_costs_, self._held_out = chosen.mixture, chosen.by_weight, chosen.rows
+        self.mixture_, self._held_out = chosen.mixture, chosen.rows
+        self._mixture_costs = [*chosen.by_mixture.items()]  # pairs, since files of models have no such keys
         self._mixture_of_labels = self._mixture_for(next(iter(label_criteria().values())))
         self.sharpness_, self.decoder_ = chosen.mixture.sharpness, chosen.decoder
         self._thresholds, self.oob_costs_ = chosen.thresholds, chosen.costs

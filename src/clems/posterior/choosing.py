@@ -37,9 +37,9 @@ class Choice:
         How to decide.
     costs : dict of str to float
         Mean cost of the held-out rows by each decoder that was compared; nan if there are no such rows.
-    by_weight : dict of float to float
-        Mean cost of the held-out rows by each weight of experts that was compared; by log loss for criteria of all
-        rows together. Empty without experts.
+    by_mixture : dict of Mixture to float
+        Mean cost of the held-out rows by each mixture that was compared; by log loss for criteria of all rows
+        together. Empty without experts.
     rows : HeldOutRows or None
         On which a mixture is chosen for another cost; None if no row is held out.
     thresholds : dict of str to ndarray
@@ -50,7 +50,7 @@ class Choice:
     mixture: Mixture
     decoder: str
     costs: dict[str, float]
-    by_weight: dict[float, float] = field(default_factory=dict)
+    by_mixture: dict[Mixture, float] = field(default_factory=dict)
     rows: HeldOutRows | None = None
     thresholds: dict[str, Floats] = field(
         default_factory=lambda: dict.fromkeys(label_criteria(), np.array([0.5]))  # without rows to learn them from
@@ -104,7 +104,7 @@ def choose(
     option, power, raw = choose_shape(
         source, log_losses, costs if criterion.of_single_rows else None, weight, sharpness
     )
-    mixture, rows, by_weight = Mixture(power, 0.0), None, {}
+    mixture, rows, by_mixture = Mixture(power, 0.0), None, {}
     posterior = of_labels = raw.sharpened(power)
     if held_out_rows is not None:
         rows = held_out_rows(raw).with_mixtures(mixture, SHARPNESS if sharpness is None else (sharpness,))
@@ -113,21 +113,21 @@ def choose(
         by_labels, losses = losses_for(rows, [any_label_criterion, criterion])
         of_labels = rows.posterior(mixture_for(rows, any_label_criterion, by_labels))
         mixture = rows.chosen(losses)
-        by_weight = {one.weight: float(np.average(own, weights=weight)) for one, own in losses.items()}
+        by_mixture = {one: float(np.average(own, weights=weight)) for one, own in losses.items()}
         posterior = rows.mix(raw, mixture)
         names = names[-1:] if mixture.apart else names  # there is no point, and no candidate
     thresholds = {name: one.thresholds(of_labels.marginals, weight) for name, one in label_criteria().items()}
     if not criterion.of_single_rows:
         decided = (of_labels.marginals > thresholds[criterion.name]).astype(np.uint8)
         value = criterion.as_cost(criterion.measure(truth, decided, weight))
-        return Choice(option, mixture, THRESHOLD, {THRESHOLD: value}, by_weight, rows, thresholds)
+        return Choice(option, mixture, THRESHOLD, {THRESHOLD: value}, by_mixture, rows, thresholds)
 
     # Where every row is decided by itself, a decoder takes long, and the usual one has always been the best.
     names = names[-1:] if posterior.large else names
     by_row = {name: cost.of_rows(truth, DECODERS[name].decide(posterior, cost)) for name in names}
     means = {name: float(np.average(own, weights=weight)) for name, own in by_row.items()}
     decoder = one_standard_error(by_row, names[-1], weight)
-    return Choice(option, mixture, decoder, means, by_weight, rows, thresholds)
+    return Choice(option, mixture, decoder, means, by_mixture, rows, thresholds)
 
 
 def choose_shape(
