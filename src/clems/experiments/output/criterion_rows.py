@@ -44,12 +44,12 @@ def criterion_rows(plan: Plan, frame: pd.DataFrame) -> tuple[list[Row], list[str
             made: dict[str, Cell] = {}
             for name in spec.learners:
                 key = (dataset, criterion, name, x)
-                on_paper = printed.get((dataset, name, criterion), (NAN, NAN)) if x is None else (NAN, NAN)
+                elsewhere = printed.get((dataset, name, criterion), (NAN, NAN)) if x is None else (NAN, NAN)
                 if key in cells:
-                    made[name] = _cell(cells[key], tests.get(key), *on_paper)
+                    made[name] = _cell(cells[key], tests.get(key), *elsewhere)
                 else:  # it takes part and has no rule, or it takes no part here
                     without = (name, criterion) in plan.without_rule or (dataset, name, x) in taking_part
-                    made[name] = Cell(printed=on_paper[0], printed_error=on_paper[1], has_rule=not without)
+                    made[name] = Cell(printed=elsewhere[0], printed_error=elsewhere[1], has_rule=not without)
             if sum(bool(cell.planned) for cell in made.values()) == 1:  # no race
                 made = {name: replace(cell, rank=NAN, best=False) for name, cell in made.items()}
             rows.append(Row(dataset, criterion, heading_of(criterion), x, decimals_of(made.values()), made))
@@ -108,7 +108,7 @@ def _legend(cells: list[Cell]) -> list[str]:
         said.append(f"{NO_RULE}: the learner has no rule to decide for this criterion.")
     if any(cell.printed == cell.printed for cell in cells):
         said.append(
-            "Under our values stand those that the paper prints; in brackets ours minus the paper's, in standard "
-            "errors of the difference."
+            "Under our values stand those that are printed elsewhere; in brackets ours minus the printed ones, in "
+            "standard errors of the difference."
         )
     return said

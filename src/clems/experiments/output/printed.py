@@ -13,7 +13,7 @@ REASONS = ["dataset", "learner", "criterion", "reason"]
 
 
 def read_printed(path: Path) -> dict[tuple[str, str, str], tuple[float, float]]:
-    """Read what a paper prints.
+    """Read values that are printed elsewhere.
 
     Parameters
     ----------

@@ -11,6 +11,7 @@ import numpy as np
 NAN = float("nan")
 NO_RULE = "–"
 NOT_DONE = "missing"
+PRINTED = "printed"  # heads a line of values printed elsewhere
 FEWER = "†"  # stands where the choice was among fewer trials than planned
 AS_GOOD = "≈"  # stands at means that are not significantly worse than the best
 
@@ -34,7 +35,7 @@ class Cell:
     worse : bool or None
         Whether it is significantly worse than the best; None without a test.
     printed, printed_error : float
-        What the paper has.
+        What is printed elsewhere.
     has_rule : bool
         Whether the learner can decide for this criterion.
     options_missing : int
@@ -76,7 +77,7 @@ class Cell:
         return text + (f" n={self.n}" if self.n < self.planned else "")
 
     def printed_text(self, decimals: int) -> str:
-        """Write what the paper has, and in brackets how far ours is from it."""
+        """Write what is printed, and in brackets how far ours is from it."""
         if math.isnan(self.printed):
             return ""
         text = _number(self.printed, self.printed_error, decimals)
@@ -110,7 +111,7 @@ class Row:
 
     @property
     def is_printed(self) -> bool:
-        """Whether the paper has any value of this row."""
+        """Whether any value is printed of this row."""
         return any(not math.isnan(cell.printed) for cell in self.cells.values())
 
 
@@ -154,14 +155,14 @@ class Table:
 
     @property
     def lines(self) -> list[tuple[list[str], list[tuple[str, bool]]]]:
-        """Lines, ours and under them the paper's: heads, and of each learner the text and whether it is bold."""
+        """Lines, ours and under them printed ones: heads, and of each learner the text and whether it is bold."""
         lines = []
         for row in self.rows:
             x = [] if not self.x_label else ["" if row.x is None else f"{row.x:g}"]
             cells = [row.cells[name] for name in self.headings]
             lines.append(([row.dataset, row.heading, *x], [(cell.text(row.decimals), cell.best) for cell in cells]))
             if row.is_printed:
-                blank = ["", "paper", *([""] if x else [])]
+                blank = ["", PRINTED, *([""] if x else [])]
                 lines.append((blank, [(cell.printed_text(row.decimals), False) for cell in cells]))
         return lines
 

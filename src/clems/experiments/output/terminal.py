@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from clems.experiments.output.table import NO_RULE, NOT_DONE, Table
+from clems.experiments.output.table import NO_RULE, NOT_DONE, PRINTED, Table
 
 
 def to_rich(table: Table, width: int) -> list[Any]:
@@ -36,7 +36,7 @@ def _wide(table: Table) -> Any:
     piece = empty_table(heads, headings)
     names = [*(heads[0] for heads, _ in table.lines[1:]), "last"]
     for (heads, cells), following in zip(table.lines, names, strict=True):
-        values = [styled(*cell, dim=heads[1] == "paper") for cell in cells]
+        values = [styled(*cell, dim=heads[1] == PRINTED) for cell in cells]
         piece.add_row(
             *(styled(head, False) for head in heads), *values, end_section=bool(following) and following != heads[0]
         )
@@ -53,7 +53,7 @@ def _by_dataset(table: Table) -> Iterable[Any]:
             piece.add_row(styled(title, False), *(styled(cell.text(decimals), cell.best) for cell, decimals in cells))
             if any(cell.printed == cell.printed for cell, _ in cells):
                 printed = [styled(cell.printed_text(decimals), False, dim=True) for cell, decimals in cells]
-                piece.add_row(styled("  paper", False, dim=True), *printed)
+                piece.add_row(styled(f"  {PRINTED}", False, dim=True), *printed)
         yield piece
 
 
