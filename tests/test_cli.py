@@ -245,10 +245,12 @@ def test_probabilities_and_expected_costs(here, capfd):
     table = pd.DataFrame([json.loads(line) for line in out.splitlines()])
     X = data.feature_frame()
     assert list(table.columns) == [*LABELS, *(f"{label}_proba" for label in LABELS), "expected_cost"]
-    np.testing.assert_allclose(table.filter(like="_proba"), model.predict_proba(X), atol=1e-12)
+    np.testing.assert_allclose(table.filter(like="_proba"), model.posterior(X).marginals, atol=1e-12)
     np.testing.assert_allclose(table["expected_cost"], model.expected_cost(X), atol=1e-12)
-    _, out, _ = run(capfd, "predict", "numbers.clems", "test.csv", "--cost", "hamming", "-q")
-    np.testing.assert_array_equal(predictions_of(out), model.predict(X, cost="hamming"))
+    _, out, _ = run(capfd, "predict", "numbers.clems", "test.csv", "--cost", "hamming", "--proba", "-q")
+    table = predictions_of(out)
+    np.testing.assert_array_equal(table[LABELS], model.predict(X, cost="hamming"))
+    np.testing.assert_array_equal(table[LABELS], table.filter(like="_proba") > 0.5)  # they explain the labels
 
 
 def test_each_row_is_read_once(here, tmp_path, capfd, monkeypatch):

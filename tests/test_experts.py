@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
+from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.neighbors import KNeighborsRegressor
 
@@ -10,6 +13,7 @@ from clems import CLEMS, COSTS, load, save
 from clems.datasets import digit_scenes
 from clems.posterior import held_out_rows as rows_module
 from clems.posterior.experts import EXPERTS, ExpertKind, expert_for
+from clems.posterior.held_out_rows import powers_of_odds
 from clems.posterior.mixture import EXPERTS_ALONE, WEIGHTS, Mixture
 
 RNG = np.random.default_rng(0)
@@ -59,6 +63,32 @@ def test_a_cost_that_is_decided_by_marginals_may_take_labels_apart():
     assert not among_vectors.mixture_.apart
     assert [*among_vectors.mixture_costs_] == vectors
     assert model.posterior_for(model.posterior(WORDS[TEST]), "f1").mixture.weight in WEIGHTS
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(-2, 2), st.floats(-2, 2))
+def test_powers_of_odds_are_the_likeliest_that_are_not_below_0(seed, first, second):
+    rng = np.random.default_rng(seed)
+    odds, weight = rng.normal(size=(200, 2)) * 2, rng.random(200)
+    truth = (rng.random(200) < 1 / (1 + np.exp(-0.3 - odds @ [first, second]))).astype(int)
+    truth[:2] = 0, 1
+
+    def loss(found):
+        lines = odds @ found[:2] + found[2]
+        return weight / weight.mean() @ (np.logaddexp(0, lines) - truth * lines) + (found[:2] ** 2).sum() / 2
+
+    best = minimize(loss, np.zeros(3), bounds=[(0, None), (0, None), (None, None)]).x
+    learned = powers_of_odds(odds, truth, weight)
+    if learned is None:
+        assert best[:2].max() < 1e-3
+    else:
+        np.testing.assert_allclose(learned, best, atol=2e-3)
+        assert powers_of_odds(odds, truth, 1e6 * weight) == learned
+
+
+def test_rows_that_are_told_apart_without_a_fault_do_not_make_powers_boundless():
+    odds = np.column_stack([np.repeat([-1.0, 1.0], 50), np.repeat([-2.0, 2.0], 50)])
+    learned = powers_of_odds(odds, (odds[:, 0] > 0).astype(int), None)
+    assert 0 < max(learned) < 3
 
 
 def test_mixtures_of_the_same_weight_keep_their_own_costs(monkeypatch):

@@ -248,10 +248,13 @@ def _answers(
     if X.shape[0]:
         wanted = expected_cost or terms.abstain_at is not None
         budget: dict[str, Any] = {"at_most": terms.at_most, "exactly": terms.exactly}
-        question = partial(answers_of, fitted, cost=cost, expected=wanted, marginals=proba, **budget)
+        asked: dict[str, Any] = {"marginals": proba}
+        if proba and hasattr(fitted, "posterior"):  # those that the labels beside them are decided by
+            asked = {"marginals": False, "further": lambda own, _: [own.marginals]}
+        question = partial(answers_of, fitted, cost=cost, expected=wanted, **asked, **budget)
         answers = ask(question, fitted, X)  # each row is read once
         parts = [answers.predicted]
-        parts += [answers.marginals] if proba else []
+        parts += answers.further or [answers.marginals] if proba else []
         parts += [answers.expected[:, None]] if expected_cost else []
         if terms.abstain_at is not None:
             over = answers.expected > terms.abstain_at

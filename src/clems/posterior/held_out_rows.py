@@ -32,7 +32,6 @@ from clems.posterior.mixture import (
 )
 from clems.posterior.one_standard_error import log_loss_per_row, once, one_standard_error, root_of_ratio, valley
 
-PLAIN = 1e6  # inverse penalty of a logistic regression that is next to none
 DECIMALS = 3  # of what it learns; further ones differ from one processor to the next
 
 
@@ -145,9 +144,36 @@ class HeldOutRows:
         forest = marginals_of(self.share, multiplied(self.labels))
         odds = np.stack(odds_apart(forest, self.evidence, self.label_share), axis=-1).reshape(-1, 2)
         weight = None if self.weight is None else np.repeat(self.weight, self.truth.shape[1])
-        learned = LogisticRegression(C=PLAIN, solver="newton-cholesky").fit(odds, self.truth.ravel(), weight)
-        sharpness, of_experts = np.round(learned.coef_[0], DECIMALS).tolist()
-        return [Mixture(sharpness, of_experts, round(float(learned.intercept_[0]), DECIMALS))]
+        learned = powers_of_odds(odds, self.truth.ravel(), weight)
+        return [] if learned is None else [Mixture(*learned)]
+
+
+def powers_of_odds(odds: Floats, truth: Bits, weight: Weights) -> tuple[float, ...] | None:
+    """Learn powers of odds, and what is added to the sum of their logarithms, by a logistic regression.
+
+    Nothing counts against what it says: odds that would have a power below 0 are left out, and the result is None if
+    none is left. Powers have a standard
+    normal prior, which says something only where few rows do, or where these are told apart without a fault.
+
+    Parameters
+    ----------
+    odds : ndarray of shape (n, p)
+        Logarithms.
+    truth : ndarray of shape (n,)
+        Zeros and ones, both.
+    weight : ndarray of shape (n,) or None
+        Weights.
+    """
+    powers, asked = np.zeros(odds.shape[1]), [*range(odds.shape[1])]
+    even = None if weight is None else weight / weight.mean()
+    while asked:
+        found = LogisticRegression(solver="newton-cholesky").fit(odds[:, asked], truth, even)
+        own = np.round(found.coef_[0], DECIMALS)
+        if own.min() >= 0:
+            powers[asked] = own
+            return *powers.tolist(), round(float(found.intercept_[0]), DECIMALS) + 0.0
+        del asked[int(own.argmin())]
+    return None
 
 
 def mixture_for(rows: HeldOutRows, criterion: Criterion, losses: dict[Mixture, Floats] | None = None) -> Mixture:
