@@ -113,3 +113,35 @@ def test_compare_as_a_command(tmp_path, monkeypatch, capsys):
     assert f"Best mean: {answer['best']}." in shown.err
     written = pd.read_csv("found.csv").set_index("learner")["mean"]
     assert written.to_dict() == pytest.approx({name: own["mean"] for name, own in table.items()})
+
+
+def test_a_compared_model_keeps_the_options_of_its_training(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    X, Y = digit_scenes(80, random_state=0)
+    tags = pd.DataFrame(Y[:, :3]).add_prefix("tag ")
+    codes = pd.Series([1, 2, 3, 4] * 20, name="code")
+    frame = pd.DataFrame(X[:, ::9]).add_prefix("pixel ").join([codes, tags, tags.add_prefix("leak ")])
+    frame.to_csv("scenes.csv", index=False)
+    usual = ["--labels", "tag *", "--drop", "leak *,pixel 1?", "--as", "words=code", "--set", "n_trees=3"]
+    with pytest.raises(SystemExit, match="0"):
+        main(["fit", "scenes.csv", *usual, "-o", "model.clems"])
+    trained = capsys.readouterr().err
+    with pytest.raises(SystemExit, match="0"):
+        main(
+            [
+                "compare",
+                "scenes.csv",
+                "--model",
+                "model.clems",
+                "--learners",
+                "br",
+                "--repetitions",
+                "2",
+                "--trees",
+                "3",
+            ]
+        )
+    columns = [line for line in trained.splitlines() if line.startswith("  ")]
+    assert [line.split()[:2] for line in columns][-1] == ["code", "words"]
+    assert not any("leak" in line for line in columns)
+    assert [line for line in capsys.readouterr().err.splitlines() if line.startswith("  ")] == columns

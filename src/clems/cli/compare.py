@@ -111,8 +111,11 @@ def compare(
     own, reading, own_cost = saved_models(models or [], trust)
     if twice := [*{*entries} & {*own}]:
         raise ValueError(f"A model and a learner are both called {twice[0]!r}; rename the file.")
-    known = remembered({} if tags.tags or labels or pairs else reading, **vars(tags))
+    known = remembered({} if tags.tags or labels or pairs else reading, labels=labels, **vars(tags))
+    labels = known.pop("labels")
     row_id, unit = row_id or reading.get("id"), reading.get("unit", "") if unit is None else unit
+    drop = reading.get("drop") if drop is None else drop
+    kinds = kinds or (reading["as"].split("\n") if "as" in reading else None)
     form = form_for(text, reading)
     doing(f"Reading {file}")
     data = read_training(

@@ -84,8 +84,8 @@ def fit(
     """Train a learner on a file and save the model.
 
     Columns of a table may hold text, words, numbers with missing values, dates, or yes and no; the encoding of each is
-    printed, and shown by 'clems inspect'. The model remembers --tags, --separator, --id, --unit, --delimiter and
-    --decimal.
+    printed, and shown by 'clems inspect'. The model remembers --tags, --separator, --labels, --id, --drop, --as,
+    --unit, --delimiter and --decimal.
 
     Examples
     --------
@@ -129,7 +129,8 @@ def fit(
             model.fit(data.feature_frame() if data.encoder is None else data.X, data.label_frame())
         whole = model if data.encoder is None else Pipeline([("columns", data.encoder), ("learner", model)])
         update(None, f"Saving {output}")
-        options = {**vars(tags), "id": row_id, "unit": unit, "delimiter": text.delimiter, "decimal": text.decimal}
+        of_columns = {**vars(tags), "labels": labels, "id": row_id, "drop": drop, "as": "\n".join(kinds or []) or None}
+        options = of_columns | {"unit": unit, "delimiter": text.delimiter, "decimal": text.decimal}
         reading = {name: value for name, value in options.items() if value is not None}
         save(whole, output, reading=reading)
     info = info_of(whole, reading)

@@ -14,9 +14,9 @@ Labels may also be taken *apart*, as if they were independent, so that any of th
     ``q(S) = Π_k r_k^{S_k} (1 − r_k)^{1 − S_k}``,  ``logit r_k = constant + sharpness · logit f_k + weight · logit p_k``
 
 with the probability ``f_k`` of label k by the forest, ``(1 − ε) Σ_i F_i S_ik + ε π_k``. The three numbers come from a
-logistic regression on held-out rows, in which no power is below 0. A mixture of label vectors takes a label that is in few of them too near to 0;
-where a decision depends on nothing but how probable each label is, labels apart can be the better. The experts alone,
-``r_k = p_k``, are for label vectors that hardly ever repeat.
+logistic regression on held-out rows, in which no power is below 0. A mixture of label vectors takes a label that is in
+few of them too near to 0; where a decision depends on nothing but how probable each label is, labels apart can be the
+better. The experts alone, ``r_k = p_k``, are for label vectors that hardly ever repeat.
 """
 
 from __future__ import annotations
