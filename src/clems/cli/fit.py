@@ -104,6 +104,7 @@ def fit(
     from scipy import sparse
     from sklearn.utils import get_tags
 
+    from clems.datasets.copies import copies_of_labels
     from clems.datasets.dataset import check_complete
     from clems.learners.pipeline import Pipeline
     from clems.persistence import info_of, save
@@ -118,9 +119,11 @@ def fit(
         if in_parts(file, scheduler, workers):
             _check_for_parts(pairs=pairs, missing_labels=missing_labels)
             model = make()
+            copies = []
             data, n = fit_in_parts(model, file, scheduler, workers, labels, tags, text, drop=names_in(drop), **roles)
         else:
             data = read_training(file, labels, tags, drop, text, pairs=pairs, missing_labels=missing_labels, **roles)
+            copies = copies_of_labels(data)
             data, n = replace(data, table=None), len_of(data)  # of the table, which only takes memory from here on
             model = make()
             if sparse.issparse(data.X) or not get_tags(model).input_tags.allow_nan:
@@ -139,6 +142,12 @@ def fit(
         return
     for line in column_lines(info.columns):
         note(line, quiet)
+    for feature, label in copies:
+        note(
+            f"Note: in all rows the feature {feature!r} tells the label {label!r}; leave it out with --drop if it is a "
+            "copy of it, or new rows will not have it.",
+            quiet,
+        )
     held_out = info.summary.get("oob_cost_", info.summary.get("held_out_cost_"))
     known = "" if held_out is None else f"; mean cost of held-out rows {held_out:.4g}"
     what = f"{info.learner} for {info.cost}" if info.cost else info.learner
