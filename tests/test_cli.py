@@ -628,7 +628,7 @@ WRONG = {
     ),
     "typing error": (
         swapped(PREDICT, ("new.csv", "{out}/../typo.csv")),
-        "column 'age' must hold numbers, as in training, in row 3 of the data: '0.1.2'",
+        "column 'age' must hold numbers, or yes and no, as in training, in row 3 of the data: '0.1.2'",
     ),
     "long line": (
         swapped(PREDICT, ("new.csv", "{out}/../long.csv")),

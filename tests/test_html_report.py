@@ -324,7 +324,7 @@ def test_an_asymmetric_cost_has_other_neighbours_by_role():
     content = make_content(model, X[TEST], Y[TEST])
     page = Page(render(content))
     head, *rows = page.tables["labels"][0]
-    assert head[-1] == "price"
+    assert head[-1] == "paid"
     for row in content.mistakes:
         assert sum(one.price for one in row.labels if one.price is not None) == pytest.approx(row.cost)
         for one in row.labels:

@@ -62,7 +62,7 @@ def test_labels_of_training_are_the_labels_of_a_test_file():
     assert data.Y.toarray().tolist() == [[0, 0, 1], [1, 0, 1]]
     numbered = read("x,tags\n1,7\n2,8;7\n", [7, 8], tags="tags", separator=";")
     assert numbered.Y.toarray().tolist() == [[1, 0], [1, 1]]
-    with pytest.raises(DataError, match=r"line 3: a tag is none of the labels: 'b'"):
+    with pytest.raises(DataError, match=r"line 3: a tag is none of the labels \(a\): 'b'"):
         read(text, ["a"], tags="tags", separator=";")
 
 

@@ -40,6 +40,7 @@ from clems.datasets.encoding.kinds import kind_of
 from clems.datasets.rows import Rows
 from clems.datasets.text.decimals import number_in
 from clems.datasets.text.source import Limits
+from clems.wording import first_few
 
 
 def from_frame(
@@ -235,7 +236,7 @@ def indicated(
     positions = {name: position for position, name in enumerate(names)}
     for row, label in found:
         if label not in positions:
-            raise rows.row_fault("a tag is none of the labels", row, label)
+            raise rows.row_fault(f"a tag is none of the labels ({first_few(names, 5, str)})", row, label)
     at = [row for row, _ in found], [positions[label] for _, label in found]
     Y = sparse.csr_array((np.ones(len(found)), at), shape=(n, len(names)))
     Y.data[:] = 1  # a label that a row has twice was added up

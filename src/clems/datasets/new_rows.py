@@ -211,7 +211,7 @@ def _as_numbers(column: pd.Series, rows: Rows) -> NDArray[np.float64]:
     numbers: dict[str, float | None] = {**(binary(texts) or {text: rows.number(text) for text in texts}), "": np.nan}
     for row, cell in enumerate(cells):
         if numbers[cell] is None:
-            raise rows.row_fault(f"column {column.name!r} must hold numbers, as in training", row, cell)
+            raise rows.row_fault(f"column {column.name!r} must hold numbers, or yes and no, as in training", row, cell)
     return np.array([numbers[cell] for cell in cells], np.float64)
 
 

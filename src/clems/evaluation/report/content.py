@@ -381,9 +381,10 @@ def handing_over(expected: Floats, costs: Floats, price: float | None, unit: str
         return ""
     if price is None:
         half = abstention_curve(expected, costs, steps=2).iloc[1]
+        known = "" if half["decided"] < costs.mean() else " On these rows the model does not tell which will cost much."
         return (
             f"The half of the rows that the model expects to cost least costs {amount(half['decided'], unit)} a row, "
-            f"where {every}."
+            f"where {every}.{known} No price of handing a row over is given, so it costs nothing here."
         )
     over = expected > price
     mean = amount(float(np.where(over, price, costs).mean()), unit)
