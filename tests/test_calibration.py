@@ -127,6 +127,14 @@ def test_a_weight_is_a_number_of_equal_rows():
             np.testing.assert_allclose(weighted(P), repeated(P), atol=1e-6)
 
 
+def test_weights_that_add_up_to_1_say_as_much_as_weights_of_1():
+    P, Y = drawn(150, slope=0.5)
+    weight = np.random.default_rng(0).random(150)
+    for fit in (fit_sigmoid, fit_isotonic):
+        shares, ones = (fit(P, Y, scale * weight, False)(P) for scale in (1 / weight.sum(), 1 / weight.mean()))
+        np.testing.assert_allclose(shares, ones, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("slope", "wanted"), [(1.0, "none"), (0.3, "sigmoid"), (3.0, "sigmoid")], ids=["right", "too sure", "too shy"]
 )

@@ -9,11 +9,12 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.neighbors import KNeighborsRegressor
 
-from clems import CLEMS, COSTS, load, save
+from clems import CLEMS, COSTS, get_cost, load, save
+from clems.costs.criteria import get_criterion, label_criteria
 from clems.datasets import digit_scenes
 from clems.posterior import held_out_rows as rows_module
 from clems.posterior.experts import EXPERTS, ExpertKind, expert_for
-from clems.posterior.held_out_rows import powers_of_odds
+from clems.posterior.held_out_rows import powers_of_odds, suits
 from clems.posterior.mixture import EXPERTS_ALONE, WEIGHTS, Mixture
 
 RNG = np.random.default_rng(0)
@@ -173,12 +174,24 @@ def test_of_many_labels_experts_may_count_alone(tmp_path, monkeypatch):
     for among in (expected, many.with_decoder("expected"), many.with_decoder("nearest")):
         assert among.mixture_ != EXPERTS_ALONE
         assert {row.tobytes() for row in among.predict(X[300:])} <= known
+        assert among.sharpness_ == among.mixture_.sharpness
+        for criterion in label_criteria():  # whose thresholds are of the experts alone, whatever the decoder
+            if among is not expected:
+                assert np.array_equal(among.predict(X[300:], cost=criterion), many.predict(X[300:], cost=criterion))
     assert (many.top_k(X[300:], 3).labels[:, 0] == many.predict(X[300:])).all()
     save(many, tmp_path / "model.clems")
     loaded = load(tmp_path / "model.clems")
     for cost in ("f1", "accuracy", "macro_f1"):
         assert np.array_equal(loaded.predict(X[300:], cost=cost), many.predict(X[300:], cost=cost))
     assert np.array_equal(loaded.expected_cost(X[300:]), many.expected_cost(X[300:]))
+
+
+def test_experts_alone_are_not_for_functions_of_which_nothing_is_known():
+    """A search among all vectors of many labels takes seconds for a row."""
+    known = [get_criterion(cost) for cost in (*COSTS, "precision_at(3)", "micro_f1")]
+    own = get_criterion(get_cost(lambda truth, predicted: abs(truth - 1.0 * predicted).sum(axis=1)))
+    assert [suits(EXPERTS_ALONE, one) for one in (*known, own)] == [True] * len(known) + [False]
+    assert suits(Mixture(1.0, 0.5), own)
 
 
 def test_sparse_and_dense_features_mean_the_same():

@@ -254,7 +254,7 @@ def test_mistakes_come_with_their_rows(model, content, page):
             [probabilities[at, NAMES.index(one.name)] for one in row.labels]
         )
         of_truth = model.posterior(X[TEST][[at]]).expected_cost(Y[TEST][[at]], "f1")[0]
-        assert row.expected_truth == pytest.approx(model.paid_over_expected() * of_truth)
+        assert row.expected_truth == pytest.approx(min(1, model.paid_over_expected() * of_truth))
         assert row.expected == pytest.approx(model.expected_cost(X[TEST][[at]])[0])
         assert f"row {row.name}" in page.sections["mistakes"]
         assert 1 <= len(row.features) <= 6
@@ -597,6 +597,21 @@ def test_the_page_keeps_probabilities_as_they_are(model, content, page):
         assert np.array_equal(bits[:500].reshape(100, 5), labels)
     assert data["names"] == [str(row) for row in range(100)]
     assert not content.live.of_model
+
+
+def test_sources_of_labels_apart_are_what_each_adds_with_its_power():
+    names = CLEMS("hamming", n_trees=10, random_state=0).fit(X[TRAIN], Y[TRAIN])
+    assert names.mixture_.apart
+    page, sources = Page(render(make_content(names, X[TEST], Y[TEST]))), make_content(names, X[TEST], Y[TEST]).sources
+    posterior = names.posterior(X[TEST])
+    frequency = np.clip(Y[TRAIN].mean(axis=0), 0.5 / 200, 1 - 0.5 / 200)
+    start = np.log(frequency / (1 - frequency))
+    by_forest, by_experts = posterior.moved()
+    line = start * (names.mixture_.sharpness + names.mixture_.weight) + by_forest + by_experts
+    assert np.allclose(1 / (1 + np.exp(-line - names.mixture_.constant)), posterior.marginals)
+    moved = abs(by_forest).sum(), abs(by_experts).sum()
+    assert sources.shares["forest"] == pytest.approx(moved[0] / sum(moved))
+    assert "labels apart (chosen)" in page.sections["sources"]
 
 
 def test_a_large_test_set_is_drawn_from():

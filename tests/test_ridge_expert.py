@@ -170,3 +170,13 @@ def test_rows_without_anything_in_them_get_the_mean(value, n):
     scores, held_out = fit_ridge(Linear.of(X), X, labels, np.ones(n), np.arange(n), np.random.RandomState(0))
     assert np.isfinite(held_out).all()
     np.testing.assert_allclose(scores(X[:1])[0], labels.mean(axis=0))
+
+
+@pytest.mark.parametrize("constant", [0.5, 0.1, 1e6 + 0.1, 0.0])
+def test_a_constant_column_changes_nothing(constant):
+    """The mean of many 0.1 is not 0.1 to the last digit, which is no deviation."""
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    kernel, other = Gaussian.of(X), Gaussian.of(np.column_stack([X, np.full(300, constant)]))
+    new = np.column_stack([X, np.full(300, constant * (1 + 1e-12))])
+    np.testing.assert_allclose(other.rows(new)[:, :4], kernel.rows(X))
+    assert abs(other.rows(new)[:, 4]).max() < 1e-5

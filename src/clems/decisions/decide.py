@@ -200,11 +200,13 @@ def top_of_shared(posterior: Posterior, cost: Cost, predicted: Bits, k: int) -> 
         return top_of_many(posterior, cost, predicted, k)
     n, L = posterior.share.shape
     result = TopK(np.empty((n, k, predicted.shape[1]), np.uint8), np.empty((n, k)), np.empty((n, k)))
-    between = cost.of_pairs(posterior.labels, posterior.labels)
+    labels = posterior.labels
+    between = cost.of_pairs(labels, labels) if cost.gain is None else None
     for rows in row_blocks(n, L):
         part, predictions = posterior.rows(rows), predicted[rows]
         share = part.share.toarray()
-        expected = np.asarray(part.share @ between)
+        # As in `summed_costs`, of a sum over labels.
+        expected = np.asarray(part.share @ between) if cost.gain is None else cost.of_pairs(part.marginals, labels)
         same = np.array([(posterior.labels == vector).all(axis=1) for vector in predictions]).reshape(
             len(predictions), L
         )
@@ -258,7 +260,10 @@ def top_of_own(posterior: Posterior, cost: Cost, predicted: Bits, k: int) -> Top
         # The prediction, vectors of the row, changes of one label: each once, where it comes first.
         tried = np.concatenate([predicted[row : row + 1], truths, predicted[row] ^ single])
         tried = tried[np.sort(np.unique(tried, axis=0, return_index=True)[1])]
-        expected = expected_of_each(cost, share, truths, tried)
+        if cost.gain is None:
+            expected = expected_of_each(cost, share, truths, tried)
+        else:  # as in `summed_costs`, of a sum over labels
+            expected = cost.of_pairs(posterior.marginals[[row]], tried)[0]
         order = np.concatenate([[0], 1 + np.argsort(np.round(expected[1:], TIE), kind="stable")])[:k]
         result.labels[row], result.expected_cost[row] = tried[order], expected[order]
         result.probability[row] = (tried[order][:, None] == truths).all(axis=2) @ share

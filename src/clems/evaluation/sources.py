@@ -11,7 +11,7 @@ from scipy.special import logit
 from clems.arrays import Bits, Floats
 from clems.decisions.decide import DECODERS
 from clems.posterior.distribution import Posterior
-from clems.posterior.mixture import SURE, Mixture
+from clems.posterior.mixture import SURE, LabelsApart, Mixture
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +49,12 @@ def has_sources(model: Any) -> bool:
 
 
 def question_about_forest(model: Any, posterior: Posterior) -> list[Any]:
-    """Ask what the forest alone says of labels, and what it would decide for the model's own cost."""
+    """Ask what the forest alone says of labels and would decide, and how far it and experts move labels apart."""
     alone = model.by_forest(posterior)
     if not model.criterion_.of_single_rows:
         return [alone.marginals]
-    return [alone.marginals, DECODERS[model.decoder_].decide(alone, model.cost_)]
+    moved = posterior.moved() if isinstance(posterior, LabelsApart) else ()
+    return [alone.marginals, DECODERS[model.decoder_].decide(alone, model.cost_), *moved]
 
 
 def sources_of(model: Any, predicted: Bits, mixed: Floats, alone: list[Any], truth: Bits) -> Sources:
@@ -74,8 +75,8 @@ def sources_of(model: Any, predicted: Bits, mixed: Floats, alone: list[Any], tru
     """
     candidates = model.candidates_
     frequency = candidates.frequency @ candidates.labels / candidates.frequency.sum()
-    forest = evidence_shares(frequency, alone[0], mixed)
-    decided = alone[1] if len(alone) > 1 else None
+    marginals, decided, *moved = [*alone, None][: max(2, len(alone))]
+    forest = share_of_first(*moved) if moved else evidence_shares(frequency, marginals, mixed)
     return Sources(
         tuple(model.experts_),
         model.mixture_,
@@ -108,5 +109,10 @@ def evidence_shares(frequency: Floats, forest: Floats, mixed: Floats) -> float:
     1.0
     """
     start, middle, end = (logit(np.clip(p, SURE, 1 - SURE)) for p in (frequency, forest, mixed))
-    by_forest, by_experts = float(np.abs(middle - start).sum()), float(np.abs(end - middle).sum())
-    return by_forest / (by_forest + by_experts) if by_experts > 0 else 1.0
+    return share_of_first(middle - start, end - middle)
+
+
+def share_of_first(first: Floats, second: Floats) -> float:
+    """Return the share of the first of two arrays in the sum of all absolute values; 1 if the second has only zeros."""
+    sums = float(np.abs(first).sum()), float(np.abs(second).sum())
+    return sums[0] / sum(sums) if sums[1] > 0 else 1.0

@@ -54,7 +54,8 @@ class PosteriorClassifier(MultiLabelClassifier):
         Posterior
             With `decide`, `expected_cost` and `top_k` for any cost, `marginals`, `labels` and `share`.
         """
-        return self.posterior_for(stacked([*self._by_blocks(self._posterior, X)]), cost)
+        blocks = self._by_blocks(lambda block: self._posterior(block.copy()), X)  # which may be read later
+        return self.posterior_for(stacked([*blocks]), cost)
 
     def decide(
         self,
@@ -161,8 +162,8 @@ class PosteriorClassifier(MultiLabelClassifier):
     def predict_proba(self, X: Any) -> Floats:
         """Predict the marginals: how probable each label is by itself.
 
-        Of CLEMS with experts they are those of the mixture of least log loss on held-out rows, whatever the cost;
-        `posterior` returns the mixture by which it decides.
+        Of CLEMS with experts they are those of the mixture of label vectors that held-out rows ask for by log loss,
+        whatever the cost; `posterior` returns the mixture by which it decides.
 
         Parameters
         ----------
@@ -209,7 +210,8 @@ class PosteriorClassifier(MultiLabelClassifier):
         X : array-like, sparse matrix or DataFrame of shape (n, d)
             Features.
         k : int
-            How many: of CLEMS, at most as many as there are candidates; of PCC, at most one more than labels.
+            How many: of CLEMS, at most as many as there are candidates; of PCC, and where labels are independent or
+            taken apart, at most one more than labels.
         cost : str, Cost or callable, default=None
             A cost other than the model's own, as in `predict`.
 
@@ -226,7 +228,7 @@ class PosteriorClassifier(MultiLabelClassifier):
             return top_k(posterior, row_cost, decision(posterior), k)
 
         found = TopK(*self.ask(X, question))
-        return found._replace(expected_cost=self.paid_over_expected(cost) * found.expected_cost)
+        return found._replace(expected_cost=self._honest(cost, found.expected_cost))
 
     def paid_over_expected(self, cost: AnyCost | None = None) -> float:  # noqa: ARG002
         """Return what expected costs are multiplied by, so that they are honest; decisions do not depend on it.
@@ -259,7 +261,14 @@ class PosteriorClassifier(MultiLabelClassifier):
         -------
         ndarray of shape (n,)
         """
-        return self.paid_over_expected(cost) * expected_costs(posterior, self._checked_row_cost(cost), predicted)
+        row_cost = self._checked_row_cost(cost)
+        return self._honest(cost, expected_costs(posterior, row_cost, predicted))
+
+    def _honest(self, cost: AnyCost | None, expected: Floats) -> Floats:
+        """Multiply what is expected by `paid_over_expected`, but to no more than a row can cost."""
+        factor = self.paid_over_expected(cost)
+        most = self._checked_row_cost(cost).bound(len(self.classes_)) if factor > 1 else None
+        return np.minimum(factor * expected, np.inf if most is None else most)
 
     def ask(self, X: Any, question: Callable[[Posterior], Sequence[Any]]) -> list[Any]:
         """Answer several questions about rows in one pass, in which each row is read once.

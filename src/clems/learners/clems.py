@@ -112,9 +112,10 @@ class CLEMS(PosteriorClassifier):
         Increasing function from costs to distances. The square root is what makes nearest-neighbour decoding minimise
         the expected cost.
     candidates : "observed", pair or array-like of shape (L, K), default="observed"
-        Label vectors that may be predicted: those seen in training; a part of them, ``("subsample", size)``; these and
-        random others, ``("augment", size)``, or given others, ``("extend", vectors)``; or just the rows of an array. A
-        size is a number, or a share of the observed vectors as a float.
+        Label vectors that are embedded and have a probability: those seen in training; a part of them, ``("subsample",
+        size)``; these and random others, ``("augment", size)``, or given others, ``("extend", vectors)``; or just the
+        rows of an array. A size is a number, or a share of the observed vectors as a float. Only
+        ``decoder="nearest"`` predicts no others.
     roles : {"mirrored", "swapped"}, default="mirrored"
         "mirrored" regresses to the truth role and decodes among the prediction role. "swapped" does the opposite, as
         the paper's text has it: clearly worse for asymmetric costs, and here for comparison only.
@@ -299,6 +300,7 @@ class CLEMS(PosteriorClassifier):
             other._held_out = self._held_out.among_candidates()
             if self.mixture_.apart:
                 other.mixture_ = mixture_for(other._held_out, other.criterion_)
+                other.sharpness_ = other.mixture_.sharpness
         other.oob_cost_ = float(self.oob_costs_.get(decoder, np.nan))
         return other
 
@@ -522,7 +524,10 @@ class CLEMS(PosteriorClassifier):
         self.depth_ = chosen.option if hasattr(self._reader, "at_depth") else None
         self.mixture_, self._held_out = chosen.mixture, chosen.rows
         self._mixture_costs = [*chosen.by_mixture.items()]  # pairs, since files of models have no such keys
-        self._mixture_of_labels = self._mixture_for(next(iter(label_criteria().values())))
+        any_label_criterion = next(iter(label_criteria().values()))
+        self._mixture_of_labels = (
+            self.mixture_ if chosen.rows is None else mixture_for(chosen.rows, any_label_criterion)
+        )
         self.sharpness_, self.decoder_ = chosen.mixture.sharpness, chosen.decoder
         self._thresholds, self.oob_costs_ = chosen.thresholds, chosen.costs
         self.oob_cost_ = float(chosen.costs[chosen.decoder])
@@ -560,6 +565,8 @@ class CLEMS(PosteriorClassifier):
         """Return how forest and experts are mixed for a criterion: as held-out rows ask for."""
         if self._held_out is None or (criterion is self.criterion_ and criterion.of_single_rows):
             return self.mixture_
+        if not criterion.of_single_rows:  # whose thresholds are of this mixture, whatever the decoder
+            return self._mixture_of_labels
         return mixture_for(self._held_out, criterion)
 
     def by_forest(self, posterior: Posterior) -> Posterior:

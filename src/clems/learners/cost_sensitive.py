@@ -286,7 +286,8 @@ class CostSensitiveClassifier(PosteriorClassifier):
     def _choose(self) -> None:
         """Choose what to assume of labels together, for the criterion; independent without held-out rows."""
         self._joint: Joint = Independent()
-        self._thresholds: dict[str, Floats] = {}
+        none_held_out = {} if self.criterion_.of_single_rows else dict.fromkeys(label_criteria(), np.array([0.5]))
+        self._thresholds: dict[str, Floats] = none_held_out
         self.held_out_cost_ = np.nan
         self.held_out_costs_: dict[str, float] = {}
         if self._held_out is not None:

@@ -164,7 +164,8 @@ def fit_sigmoid(values: Floats, Y: Bits, weight: Weights, are_scores: bool) -> S
     least = None if are_scores else max(LEAST, np.minimum(inner, 1 - inner).min(initial=0.5) / 2)
     spread = np.where((deviation := values.std(axis=0)) > 0, deviation, 1.0) if are_scores else np.ones(Y.shape[1])
     z = as_line(values, least, spread)
-    rows = np.ones(len(Y)) if weight is None else weight
+    # Weights count rows; smaller ones than that, such as shares that add up to 1, count as if their mean was 1.
+    rows = np.ones(len(Y)) if weight is None else weight / min(1.0, weight.mean())
     with_label, total = rows @ Y, rows.sum()
     prior = np.log(with_label + 0.5) - np.log(total - with_label + 0.5)  # logit of how frequent a label is
     loss = _line_loss(z, Y, rows)

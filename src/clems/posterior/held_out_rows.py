@@ -202,10 +202,12 @@ def suits(mixture: Mixture, criterion: Criterion) -> bool:
     """Whether a mixture may be chosen for a criterion.
 
     Any but labels apart are for all. These say nothing of how labels go together, and are for costs that are decided by
-    how probable each label is, and for label vectors that hardly ever repeat, of which the experts alone are.
+    how probable each label is, and for label vectors that hardly ever repeat, of which the experts alone are. These are
+    not for a function of which nothing is known, whose search among all vectors of many labels would not end.
     """
-    by_marginals = criterion.of_single_rows and criterion.cost.threshold is not None
-    return not mixture.apart or mixture == EXPERTS_ALONE or by_marginals
+    if not mixture.apart or (criterion.of_single_rows and criterion.cost.threshold is not None):
+        return True
+    return mixture == EXPERTS_ALONE and not (criterion.of_single_rows and criterion.cost.formula is None)
 
 
 def paid_over_expected(rows: HeldOutRows, mixture: Mixture, cost: Cost) -> float:

@@ -315,6 +315,14 @@ class LabelsApart(IndependentPosterior):
         """Return the posterior of the same rows, mixed in another way."""
         return self if mixture == self.mixture else self._mixed().remixed(mixture)
 
+    def moved(self) -> tuple[Floats, Floats]:
+        """Return how far forest and experts take log odds from how frequent labels are, each of shape (n, K)."""
+        mixed = self._mixed()
+        assert mixed.label_share is not None
+        by_forest, _ = odds_apart(mixed.forest.marginals, mixed.evidence, mixed.label_share)
+        start = _odds_of(np.zeros_like(mixed.label_share), mixed.label_share)
+        return self.mixture.sharpness * (by_forest - start), self.mixture.weight * mixed.evidence
+
     def rows(self, rows: Any) -> LabelsApart:
         """Return the posterior of some rows, by their numbers or a slice."""
         part = LabelsApart(self.marginals[rows], self.mixture, lambda: self._mixed().rows(rows))  # type: ignore[arg-type, return-value]

@@ -31,8 +31,8 @@ def mean_and_error(values: Floats, weight: Weights) -> tuple[float, float]:
 
 def root_of_ratio(paid: Floats, expected: Floats, weight: Weights) -> float:
     """Square root of what rows cost over what they were expected to cost, both in sum; 1 if that says nothing."""
-    ratio = np.average(paid, weights=weight) / max(float(np.average(expected, weights=weight)), 1e-300)
-    return float(np.sqrt(ratio)) if 0 < ratio < np.inf else 1.0
+    mean_paid, mean_expected = (float(np.average(costs, weights=weight)) for costs in (paid, expected))
+    return float(np.sqrt(mean_paid / mean_expected)) if 0 < 1e-12 * mean_paid < mean_expected else 1.0
 
 
 def once(rows: Any, key: Any, compute: Callable[[], Any]) -> Any:

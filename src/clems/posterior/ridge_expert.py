@@ -99,7 +99,8 @@ class Gaussian:
         mean = summed(lambda dense: np.where(np.isnan(dense), 0, dense)) / count
         squares = summed(lambda dense: np.where(np.isnan(dense), 0, dense - mean) ** 2)
         deviation = np.sqrt(squares / count)
-        made = cls(mean, np.where(deviation > 0, deviation, 1), 1.0)
+        varies = deviation > 1e-12 * np.abs(mean)  # less is what a constant column is off by in rounding
+        made = cls(mean, np.where(varies, deviation, 1), 1.0)
         some = made.rows(X[:: max(1, n // 300)])
         between = _squared_distances(some, some)[np.triu_indices(len(some), 1)]
         usual = float(np.median(between)) if len(between) else 0.0
