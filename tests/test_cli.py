@@ -474,6 +474,8 @@ def test_inspect(here, capfd):
     for decimal, kind in ((",", "numbers"), (".", "numbers and others")):
         code, out, _ = run(capfd, "inspect", "comma.csv", "--delimiter", ";", "--decimal", decimal, "--json")
         assert [column["holds"] for column in json.loads(out)["columns"]] == [kind, "numbers"]
+        out = run(capfd, "inspect", "comma.csv", "--delimiter", ";", "--decimal", decimal)[1]
+        assert ("numbers and others, 2 values; fit refuses these, see --drop and --as" in out) == (kind != "numbers")
     code, out, _ = run(capfd, "inspect", "train.csv", "--labels", "tag*", "--drop", "id", "--json")
     shown = json.loads(out)
     assert (shown["rows"], shown["features"], shown["label_names"]) == (150, 5, LABELS)  # words are one feature

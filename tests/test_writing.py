@@ -235,3 +235,14 @@ def test_of_two_who_write_at_once_one_wins_and_the_file_is_whole(tmp_path):
         list(both.map(write, (b"a", b"b")))
     assert path.read_bytes() in (b"a" * 100_000, b"b" * 100_000)
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_where_no_file_can_be_made_the_one_that_was_asked_for_is_named(tmp_path, monkeypatch):
+    def refused(path, *_):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("clems.files._created", refused)
+    path = tmp_path / "x.csv"
+    with pytest.raises(PermissionError) as error, replacing(path):
+        pass
+    assert str(error.value) == f"{path}: no file can be made here (Permission denied)."

@@ -65,7 +65,11 @@ def replacing(path: str | os.PathLike[str], *, compress: bool = True) -> Iterato
     check_place(target)
     unfinished = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
     try:
-        with os.fdopen(_created(unfinished, target), "wb") as raw:
+        try:
+            number = _created(unfinished, target)
+        except OSError as error:  # which is about the file that was asked for
+            raise type(error)(f"{path}: no file can be made here ({error.strerror}).") from None
+        with os.fdopen(number, "wb") as raw:
             with _packed(path if compress else None, raw) as file:
                 yield file
             raw.flush()

@@ -15,6 +15,7 @@ from clems.wording import first_few, plural, printable
 MODEL = b"PK"  # first bytes of a model file
 SUFFIX = ".clems"  # the usual end of its name
 SOME = 8  # most names that are shown
+MIXED = "numbers and others"  # what a column holds that fit refuses
 
 
 def inspect(
@@ -115,7 +116,8 @@ def _columns(file: str, text: TextForm, json: bool) -> None:
     typer.echo(f"{len(frame):,} rows, {len(rows):,} columns")
     for row in rows:
         missing = f", {row['missing']:,} missing" if row["missing"] else ""
-        typer.echo(f"{row['column']:<{width}}{row['holds']}, {plural(row['values'], 'value')}{missing}")
+        refused = "; fit refuses these, see --drop and --as" if row["holds"] == MIXED else ""
+        typer.echo(f"{row['column']:<{width}}{row['holds']}, {plural(row['values'], 'value')}{missing}{refused}")
 
 
 def _kind(name: str, column: Any, rows: Any) -> str:
@@ -128,4 +130,4 @@ def _kind(name: str, column: Any, rows: Any) -> str:
     try:
         return kind_of(name, column, rows).kind
     except DataError:
-        return "numbers and others"
+        return MIXED
