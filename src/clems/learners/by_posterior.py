@@ -179,7 +179,7 @@ class PosteriorClassifier(MultiLabelClassifier):
     def expected_cost(self, X: Any, cost: AnyCost | None = None) -> Floats:
         """Compute what the prediction for each row is expected to cost.
 
-        That is the expectation by the row's posterior, times `paid_over_expected`.
+        That is the expectation by the row's posterior, times `paid_over_expected`, but no more than a row can cost.
 
         Parameters
         ----------
