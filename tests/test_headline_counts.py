@@ -162,3 +162,42 @@ def test_the_report_is_as_far_from_print_as_numpy_says(folder):
             better, worse, cells = better + (gain > 3), worse + (gain < -3), cells + 1
         (line,) = re.findall(rf"^- {re.escape(entry['title'])}(?: \(beside .*?\))?: better.*$", text, re.MULTILINE)
         assert f"better than print in {better} of {cells} cells, worse in {worse}" in line
+
+
+def enough(own, folder, name, dataset):
+    """Repetitions of a learner, where there are at least three, or all that are planned."""
+    return own.get(name, {}) if len(own.get(name, {})) >= min(3, planned(experiment(folder)[0], name, dataset)) else {}
+
+
+def wilcoxon_p(gains):
+    """Share of all ways to turn signs over in which the ranks of gains add up at least as far from even as they do."""
+    size = np.abs(gains)
+    ranks = np.array([(size < one).sum() + ((size == one).sum() + 1) / 2 for one in size])
+    signs = (np.arange(2 ** len(gains))[:, None] >> np.arange(len(gains))) & 1
+    apart = np.abs(signs @ ranks - ranks.sum() / 2)
+    return (apart >= abs(ranks[gains > 0].sum() - ranks.sum() / 2) - 1e-9).mean()
+
+
+def test_the_page_on_the_paper_compares_over_datasets_as_numpy_does():
+    """Mean ranks, and Wilcoxon's test of the percents by which CLEMS is better than PCC."""
+    spec, values, _ = values_of("table2")
+    page = " ".join(ROOT.joinpath("docs/paper.md").read_text().split())
+    ranks, gains = {}, {}
+    for (dataset, criterion), by_learner in values.items():
+        own = {name: enough(by_learner, "table2", name, dataset) for name in spec["learners"]}
+        common = sorted({*own["clems"]} & {*own["pcc"]})
+        if len(common) > 1:
+            ours, theirs = (np.mean([own[name][at] for at in common]) for name in ("clems", "pcc"))
+            gains.setdefault(criterion, []).append((ours - theirs) / abs(theirs))
+        if all(own.values()):
+            means = {name: np.mean([*found.values()]) for name, found in own.items()}
+            for name, mean in means.items():
+                rank = 0.5 + sum((other > mean) + (other == mean) / 2 for other in means.values())  # ties share theirs
+                ranks.setdefault((name, criterion), []).append(rank)
+    for criterion in spec["criteria"]:
+        own = np.array(gains[criterion])
+        p = f"{wilcoxon_p(own):.2g}"
+        assert re.search(rf"on {(own > 0).sum()} of {len(own)} \(p = {re.escape(p)}\)", page), (criterion, p)
+    for name, entry in spec["learners"].items():
+        cells = " | ".join(f"{np.mean(ranks[name, criterion]):.2f}" for criterion in spec["criteria"])
+        assert f"| {entry['title']} | {cells} |" in page

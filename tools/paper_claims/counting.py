@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
+from scipy.stats import wilcoxon
 
 from clems.experiments.analysis.naming import criterion_named, heading_of
 from clems.experiments.analysis.selection import ROW
@@ -73,6 +74,26 @@ def against_position(frame: pd.DataFrame, base: float) -> pd.DataFrame:
         x=base, rival=f"{base:g}", percent=0.0, low=0.0, high=0.0, verdict="base"
     )
     return pd.concat([turned, at_base], ignore_index=True)
+
+
+def mean_ranks(frame: pd.DataFrame) -> pd.DataFrame:
+    """Mean rank of each learner over the datasets that all have: learners in rows, criteria in columns; 1 is best."""
+    ranks = {}
+    for criterion, own in frame.groupby("criterion", sort=False):
+        means = criterion_named(str(criterion)).sign * own.groupby(["dataset", "learner"])["value"].mean().unstack()
+        ranks[criterion] = means.dropna().rank(axis=1, ascending=False).mean()
+    found = pd.DataFrame(ranks)
+    return found.loc[found.mean(axis=1).sort_values(kind="stable").index]
+
+
+def over_datasets(frame: pd.DataFrame, one: str, rival: str) -> dict[str, tuple[int, int, float]]:
+    """By criterion: on how many datasets a learner is better than a rival, of how many, and Wilcoxon's two-sided p.
+
+    The test is of the percents by which it is better, one for each dataset.
+    """
+    found = duels(frame, one, [rival])
+    gains = {str(criterion): own["percent"].to_numpy() for criterion, own in found.groupby("criterion", sort=False)}
+    return {name: (int((own > 0).sum()), len(own), float(wilcoxon(own).pvalue)) for name, own in gains.items()}
 
 
 def count(found: pd.DataFrame) -> Counter[str]:
