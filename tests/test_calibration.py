@@ -133,6 +133,7 @@ def test_weights_that_add_up_to_1_say_as_much_as_weights_of_1():
     for fit in (fit_sigmoid, fit_isotonic):
         shares, ones = (fit(P, Y, scale * weight, False)(P) for scale in (1 / weight.sum(), 1 / weight.mean()))
         np.testing.assert_allclose(shares, ones, atol=1e-9)
+        assert np.isfinite(fit(P, Y, 0 * weight, False)(P)).all()  # such as those of a fold in which nothing counts
 
 
 @pytest.mark.parametrize(

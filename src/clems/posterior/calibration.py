@@ -165,7 +165,7 @@ def fit_sigmoid(values: Floats, Y: Bits, weight: Weights, are_scores: bool) -> S
     spread = np.where((deviation := values.std(axis=0)) > 0, deviation, 1.0) if are_scores else np.ones(Y.shape[1])
     z = as_line(values, least, spread)
     # Weights count rows; smaller ones than that, such as shares that add up to 1, count as if their mean was 1.
-    rows = np.ones(len(Y)) if weight is None else weight / min(1.0, weight.mean())
+    rows = np.ones(len(Y)) if weight is None else weight / min(1.0, weight.mean() or 1.0)
     with_label, total = rows @ Y, rows.sum()
     prior = np.log(with_label + 0.5) - np.log(total - with_label + 0.5)  # logit of how frequent a label is
     loss = _line_loss(z, Y, rows)
@@ -195,8 +195,9 @@ def fit_isotonic(values: Floats, Y: Bits, weight: Weights, are_scores: bool) -> 
     Parameters are those of :func:`fit_sigmoid`.
     """
     sigmoid = fit_sigmoid(values, Y, weight, are_scores)
-    z, there = sigmoid.z(values), Y.sum(axis=0, dtype=np.intp)
-    columns = np.flatnonzero((there >= ENOUGH) & (len(Y) - there >= ENOUGH)).tolist()
+    z, counted = sigmoid.z(values), Y if weight is None else Y[weight > 0]
+    there = counted.sum(axis=0, dtype=np.intp)
+    columns = np.flatnonzero((there >= ENOUGH) & (len(counted) - there >= ENOUGH)).tolist()
     least = 1 / (len(Y) + 2)  # nothing is sure after so many rows
     places, heights = [], []
     for column in columns:
