@@ -661,3 +661,13 @@ def test_the_command(tmp_path, capsys):
     value = CRITERIA["f1"](Y[TEST], model.predict(frame[PIXELS]))
     assert page.tables["criteria"][0][1][1] == f"{value:.3f}"
     assert "p1" in page.sections["mistakes"]
+
+
+def test_what_is_saved_is_shown_against_the_cheapest_other_way_first():
+    prices = weighted_hamming([1, 1, 1, 1, 30], [1, 1, 1, 1, 2], "prices")
+    model = CLEMS(prices, n_trees=5, random_state=0).fit(X[TRAIN], Y[TRAIN])
+    content = make_content(model, X[TEST], Y[TEST], unit="€")
+    table = content.evaluation.savings.table
+    tiles = render(content).partition("<nav")[0]
+    assert table["saved"].idxmin() != table.index[0]
+    assert f"saved against the cheapest other way, {table['saved'].idxmin()}" in tiles
