@@ -305,8 +305,9 @@ def test_the_more_a_decoder_considers_the_less_it_expects_to_pay(posterior):
             assert one.shape == other.shape == posterior.marginals.shape
             assert one.dtype == other.dtype == np.uint8
         costs, rough_costs = ([expected_costs(posterior, cost, one) for one in own] for own in (slow, rough))
-        assert (np.diff(costs, axis=0) <= 1e-12).all()
-        assert (np.array(costs) <= np.array(rough_costs) + 1e-12).all()
+        ties = 1e-12 * posterior.marginals.shape[1]  # of each label, to which what is expected is rounded
+        assert (np.diff(costs, axis=0) <= ties).all()
+        assert (np.array(costs) <= np.array(rough_costs) + ties).all()
 
 
 @settings(max_examples=50)
