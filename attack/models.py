@@ -333,6 +333,8 @@ def by_settings() -> Iterator[tuple[str, Any]]:
             yield f"expert: {name}{form}", CLEMS(experts=[name], n_trees=2, random_state=0).fit(features, Y)
     for name in ("svc", "logistic", "boosting"):
         yield f"expert: {name}", CLEMS(experts=[CLASSIFIERS[name]], n_trees=2, random_state=0).fit(X, Y)
+    by_class = clone(CLASSIFIERS["logistic"]).set_params(class_weight={0.0: 1.0, 1.0: 2.0})
+    yield "keys that are floats", BR(by_class).fit(X, Y)
     yield "experts: none", CLEMS(experts=None, n_trees=2, depths=range(1, 4), random_state=0).fit(X, Y)
     for method in ("sigmoid", "isotonic"):
         for joint in ("independent", "observed"):

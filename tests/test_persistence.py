@@ -229,6 +229,7 @@ def test_every_learner_with_sparse_labels(learner, tmp_path):
         BR(SGDClassifier(loss="log_loss")),
         BR(SVC()),
         BR(LogisticRegression(class_weight={0: 1, 1: 2})),
+        BR(LogisticRegression(class_weight={0.0: 1, 1.0: 2})),
     ],
     ids=lambda model: f"{type(model).__name__}-{type(model.estimator).__name__}",
 )
