@@ -45,7 +45,7 @@ VARIANTS = {  # of learners: settings that lead through other code
     "cost_sensitive, calibrated": ("cost_sensitive", {"calibration": "isotonic", "joint": "observed"}),
 }
 SINGLE = "There is a single training row: "
-NEVER = r"\d+ of \d+ labels never occurs? in training"
+NEVER = r"(\d+ of \d+ labels|The only label) never occurs? in training"
 SAME, REFUSED, EITHER = "same answer", "refused", "same answer or refused"
 TRAIN, TEST, FEATURES, LABELS = 50, 20, 8, 3
 PATIENCE = 120  # seconds that another process may take
@@ -149,6 +149,13 @@ def snapshot(given):
     if isinstance(given, pd.DataFrame):
         return [given.to_numpy(object), np.array(given.columns)]
     return [np.array(given, object if isinstance(given, (list, tuple)) else None)]
+
+
+def warnings_for(labels):
+    """What is said of the labels of training rows, if anything: of a single row, and of labels that none has."""
+    said = [SINGLE] if len(labels) == 1 else []
+    said += [NEVER] if not labels.any(axis=0).all() else []
+    return "|".join(f"(?:{one})" for one in said) or None
 
 
 def watched(call, wanted, *given, said=None):
@@ -434,9 +441,7 @@ def attacks_by_shape(name, seed) -> Iterator[Attack]:
                 if predicted.shape != labels.shape or (predicted[:, constant] != labels[:, constant]).any():
                     raise Failure("a constant label changed")
 
-            return watched(
-                call, SAME, said=SINGLE if len(labels) == 1 else NEVER if not labels.any(axis=0).all() else None
-            )
+            return watched(call, SAME, said=warnings_for(labels))
 
         yield Attack(name, "shapes", f"{what}, {form.__name__}", fine)
     empty = {
@@ -491,7 +496,7 @@ def attacks_by_weight(name, seed) -> Iterator[Attack]:
     for what, weight in sizes.items():
 
         def counts(weight=weight):
-            return watched(lambda: weighted(weight), SAME, weight, said=SINGLE if (weight > 0).sum() == 1 else None)
+            return watched(lambda: weighted(weight), SAME, weight, said=warnings_for(Y[weight > 0]))
 
         yield Attack(name, "weights", what, counts)
     bad = {

@@ -11,6 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from clems import COSTS, Posterior, decide, weighted_hamming
 from clems.posterior.distribution import stacked
+from clems.posterior.given import shares_of_candidates
 
 P = np.random.default_rng(0).random((6, 3)).round(2)
 
@@ -284,3 +285,11 @@ def test_names_of_labels_stay_with_rows_blocks_and_powers():
         parts = [posterior.rows(slice(0, 2)), posterior.rows([2, 3, 4, 5])]
         for same in (posterior, posterior.sharpened(1), stacked(parts), posterior.rows(np.arange(6))):
             assert np.array_equal(same.decide(prices), wanted)
+
+
+@pytest.mark.filterwarnings("error")
+def test_label_sets_of_next_to_no_weight_are_next_to_impossible():
+    labels = np.array([[0, 0], [1, 0], [1, 1]], np.uint8)
+    for power in (0.0, 1.0):
+        shares = shares_of_candidates(np.full((2, 2), 0.5), labels, np.array([5.0, 5e-324, 5.0]), power).toarray()
+        np.testing.assert_allclose(shares, [[0.5, 0, 0.5] if power else [1 / 3] * 3] * 2, atol=1e-12)

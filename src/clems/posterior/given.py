@@ -144,7 +144,8 @@ def as_candidates(Y: Any, K: int, names: NDArray[Any] | None) -> tuple[Bits, Flo
 def shares_of_candidates(marginals: Floats, labels: Bits, frequency: Floats, prior_power: Any) -> Any:
     """Compute shares of candidates, a CSR array (n, L): ``q_i ∝ prior_i^γ Π_k p_k^{S_ik} (1 − p_k)^{1 − S_ik}``."""
     power = check_number(prior_power, "prior_power")
-    prior = power * np.log(frequency / frequency.sum())
+    share = np.maximum(frequency / frequency.sum(), np.finfo(np.float64).tiny)  # weights may be as small as numbers are
+    prior = power * np.log(share)
     present, parts = labels.T.astype(np.float64), []
     for rows in row_blocks(len(marginals), len(labels)):
         p = marginals[rows]
