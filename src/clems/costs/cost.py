@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from html import escape
 from typing import Any
 
@@ -230,18 +231,8 @@ class CountCost(Cost):
         return np.asarray(self.formula(counts.rowwise(Y, P)), np.float64)
 
     def bound(self, K: int) -> float:
-        """Compute the greatest cost of all counts that K labels can have."""
-        assert self.formula is not None
-        sizes, greatest = np.arange(K + 1.0), 0.0
-        for truth in sizes:
-            # s true and m predicted labels have between max(0, s + m − K) and min(s, m) true positives.
-            least, most = np.maximum(0, truth + sizes - K), np.minimum(truth, sizes)
-            # What is affine in the true positives is greatest at one of the two ends.
-            steps = np.array([0.0, K]) if self.affine_in_tp else np.arange((most - least).max() + 1)
-            tp = np.minimum(least + steps[:, None], most)
-            costs = self.formula(Counts(tp, np.full_like(tp, truth), np.broadcast_to(sizes, tp.shape), float(K)))
-            greatest = max(greatest, float(np.max(costs)))
-        return greatest
+        """Compute the greatest cost of all counts that K labels can have; 1 if it is 1 less a score."""
+        return 1.0 if self.as_score else _greatest(self, K)
 
     def among(self, columns: Integers, K: int) -> Cost:  # noqa: ARG002
         """Return the cost of label vectors that are given by some of K labels: it counts K labels all the same."""
@@ -252,6 +243,22 @@ class CountCost(Cost):
         count, formula = counts.pairwise_with(P, dtype), self.formula
         assert formula is not None
         return lambda Y: formula(count(Y))
+
+
+@lru_cache(maxsize=64)
+def _greatest(cost: CountCost, K: int) -> float:
+    """Greatest cost of all counts that K labels can have; every block of rows asks for it."""
+    assert cost.formula is not None
+    sizes, greatest = np.arange(K + 1.0), 0.0
+    for truth in sizes:
+        # s true and m predicted labels have between max(0, s + m − K) and min(s, m) true positives.
+        least, most = np.maximum(0, truth + sizes - K), np.minimum(truth, sizes)
+        # What is affine in the true positives is greatest at one of the two ends.
+        steps = np.array([0.0, K]) if cost.affine_in_tp else np.arange((most - least).max() + 1)
+        tp = np.minimum(least + steps[:, None], most)
+        costs = cost.formula(Counts(tp, np.full_like(tp, truth), np.broadcast_to(sizes, tp.shape), float(K)))
+        greatest = max(greatest, float(np.max(costs)))
+    return greatest
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

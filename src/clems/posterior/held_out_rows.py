@@ -151,9 +151,8 @@ class HeldOutRows:
 def powers_of_odds(odds: Floats, truth: Bits, weight: Weights) -> tuple[float, ...] | None:
     """Learn powers of odds, and what is added to the sum of their logarithms, by a logistic regression.
 
-    Nothing counts against what it says: odds that would have a power below 0 are left out, and the result is None if
-    none is left. Powers have a standard
-    normal prior, which says something only where few rows do, or where these are told apart without a fault.
+    Evidence for a label never counts against it: odds that would have a power below 0 are left out, and the result is
+    None if none are left. Powers have a standard normal prior, which matters only if rows are few, or separable.
 
     Parameters
     ----------
